@@ -1,0 +1,1 @@
+"""app: one file per user action."""

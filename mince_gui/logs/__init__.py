@@ -1,0 +1,1 @@
+"""logs: readers (one format each), detection, the checked score matrix."""

@@ -1,0 +1,128 @@
+"""What a per-item log is once it is read, and the score matrix that sizing works on.
+
+Missing is NaN in every array here (NULL in the workspace), never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mince_gui.benchmarks import Benchmark
+
+FloatArray = npt.NDArray[np.float64]
+Severity = Literal["info", "warning", "refusal"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing found wrong or noteworthy in a log or a matrix.
+
+    `kind` is a stable identifier ("null_responses", "loose_below_strict", "partial", ...);
+    `count` is how many items it touches; `examples` are a few item keys.
+    """
+
+    kind: str
+    severity: Severity
+    message: str
+    count: int = 0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """One run of one model on one benchmark, found by detection and not yet read.
+
+    `files` belong together (57 subject files for MMLU); `why` says in words what told the format.
+    """
+
+    format: str
+    model: str
+    benchmark: Benchmark
+    task: str
+    files: tuple[Path, ...]
+    results_file: Path | None
+    timestamp: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PerItemLog:
+    """For one model and one benchmark, one row per item, in canonical order.
+
+    Shapes: `keys`, `categories` and `hashes` have n entries; `passed[metric]` and `trials[metric]`
+    are float arrays (n,), NaN where missing. `hashes` are canonical content hashes, None where the
+    log carries no doc. `meta` holds what the results file says: lm_eval_version, task_version,
+    n_shot, chat_template_sha, limit, and the like.
+    """
+
+    model: str
+    benchmark: Benchmark
+    task: str
+    keys: tuple[str, ...]
+    categories: tuple[str | None, ...]
+    hashes: tuple[str | None, ...]
+    passed: Mapping[str, FloatArray]
+    trials: Mapping[str, FloatArray]
+    format: str
+    source: str
+    timestamp: str
+    checks: tuple[Check, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Metric names, in the benchmark's order where it knows them."""
+        return tuple(self.passed)
+
+    def score(self, metric: str) -> float | None:
+        """The metric over all items that have it, in percent; None where there is none."""
+        have = ~np.isnan(self.trials[metric])
+        total = float(self.trials[metric][have].sum())
+        return 100.0 * float(self.passed[metric][have].sum()) / total if total else None
+
+
+@dataclass(frozen=True)
+class ScoreMatrix:
+    """The calibration pool: K models x M metrics x N items, checked.
+
+    `passed` and `trials` have shape (K, M, N), NaN where missing; a (model, metric) pair that a
+    model lacks altogether is all NaN and takes no part in sizing. `keys` are in canonical order.
+    """
+
+    benchmark: Benchmark
+    models: tuple[str, ...]
+    metrics: tuple[str, ...]
+    keys: tuple[str, ...]
+    categories: tuple[str | None, ...]
+    hashes: tuple[str | None, ...]
+    passed: FloatArray
+    trials: FloatArray
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def total_items(self) -> int:
+        """N."""
+        return len(self.keys)
+
+    def scores(self) -> FloatArray:
+        """Full-benchmark scores in percent, shape (K, M), NaN where a pair has no item."""
+        have = ~np.isnan(self.trials)
+        passed = np.where(have, self.passed, 0.0).sum(axis=2)
+        trials = np.where(have, self.trials, 0.0).sum(axis=2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.where(trials > 0, 100.0 * passed / trials, np.nan), dtype=np.float64)
+
+    def select(self, models: Sequence[str]) -> ScoreMatrix:
+        """The same matrix with only these models, in this order. Raises KeyError for an unknown one."""
+        places = {name: i for i, name in enumerate(self.models)}
+        rows = [places[name] for name in models]
+        return ScoreMatrix(
+            self.benchmark, tuple(models), self.metrics, self.keys, self.categories, self.hashes,
+            self.passed[rows], self.trials[rows], self.checks,
+        )  # fmt: skip

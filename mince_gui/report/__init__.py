@@ -1,0 +1,1 @@
+"""report: drift, deltas, intervals, speedup; documents."""

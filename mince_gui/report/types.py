@@ -1,0 +1,82 @@
+"""The numbers of a report, before they become a document. Scores in percent, differences in pp."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """passed / trials over `items` items."""
+
+    passed: float
+    trials: float
+    items: int
+
+    @property
+    def percent(self) -> float:
+        """The score in percent. Raises ZeroDivisionError without trials: ask `trials` first."""
+        return 100.0 * self.passed / self.trials
+
+
+@dataclass(frozen=True)
+class RunData:
+    """One run as the report needs it. `rows` maps item key -> metric -> (passed, trials); missing items are absent.
+
+    `wall_seconds` is the time the runner spent on items, None where not known.
+    """
+
+    run_id: str
+    benchmark: str
+    model: str
+    subset_name: str
+    subset_keys: tuple[str, ...]
+    total_items: int
+    bound_pp: float | None
+    rows: Mapping[str, Mapping[str, tuple[float, float]]]
+    categories: Mapping[str, str | None]
+    wall_seconds: float | None
+    item_seconds: tuple[float, ...]
+    first_token_seconds: tuple[float, ...]
+    prefill_rates: tuple[float, ...]
+    decode_rates: tuple[float, ...]
+    missing: Mapping[str, str]
+    capped: int
+    conditions: Mapping[str, Any]
+    created: str
+    ended: str
+    device_key: str
+    """Equal for runs on the same machine, runtime and timing mode: only those make a speedup."""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the run covers the whole benchmark."""
+        return len(self.subset_keys) == self.total_items
+
+
+ReferenceKind = Literal["own full run", "imported", "typed in", "shipped with the demo"]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A stored full-benchmark score: what it is and where it comes from.
+
+    `same_model` = the very model of the run (same precision): only then a difference is drift,
+    otherwise it is the total gap. `rows` are per-item outcomes where known.
+    """
+
+    reference_id: str
+    kind: ReferenceKind
+    benchmark: str
+    model: str
+    metrics: Mapping[str, Ratio]
+    source: str
+    date: str
+    precision: str = ""
+    wall_seconds: float | None = None
+    device_key: str = ""
+    rows: Mapping[str, Mapping[str, tuple[float, float]]] | None = None
+    note: str = ""

@@ -1,0 +1,1 @@
+"""run: runtimes, worker protocol, supervisor, outcome, timing."""

@@ -1,0 +1,124 @@
+"""Values that pass between the runner, its worker and whoever stores the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from mince_gui.tasks.types import Request, Scored
+
+TimingMode = Literal["standard", "fast"]
+Control = Literal["run", "pause", "stop", "skip"]
+
+
+@dataclass(frozen=True)
+class RunItem:
+    """One item to run: `position` is its place in the run, counted from 0."""
+
+    position: int
+    key: str
+    category: str | None
+    doc: Mapping[str, Any]
+    request: Request
+
+
+@dataclass(frozen=True)
+class ItemTiming:
+    """Seconds and tokens of one item; None where it does not exist (choices have no first token).
+
+    `prefill_seconds` = append_tokens (one forward pass over the prompt); `first_token_seconds` =
+    append_tokens + first generate_next_token; `decode_seconds` = t_end - t_first over
+    `output_tokens` - 1 tokens; `wall_seconds` = the whole item in the worker, tokenisation left out.
+    """
+
+    prompt_tokens: int
+    output_tokens: int
+    prefill_seconds: float
+    first_token_seconds: float | None
+    decode_seconds: float | None
+    wall_seconds: float
+
+    @property
+    def decode_rate(self) -> float | None:
+        """Tokens per second after the first: (n - 1) / (t_end - t_first)."""
+        if not self.decode_seconds or self.output_tokens < 2:
+            return None
+        return (self.output_tokens - 1) / self.decode_seconds
+
+
+@dataclass(frozen=True)
+class ItemResult:
+    """One finished item. state "missing" has no scores and says why in `cause`."""
+
+    position: int
+    key: str
+    category: str | None
+    state: Literal["done", "missing"]
+    scored: Scored | None
+    text: str | None
+    picked: int | None
+    logprobs: tuple[float, ...]
+    timing: ItemTiming | None
+    capped: bool = False
+    attempts: int = 1
+    cause: str = ""
+    prompt_sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a child process ended.
+
+    cause: done, failed (it said why), stopped (by us), crashed (`code` or `signal` set), hung,
+    not_started. `stderr` holds the last lines.
+    """
+
+    cause: Literal["done", "failed", "stopped", "crashed", "hung", "not_started"]
+    detail: str
+    code: int | None = None
+    signal: str | None = None
+    stderr: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunConditions:
+    """What was run on what; everything a report's reader must know."""
+
+    runtime: str
+    device: str
+    device_proof: str
+    oga_version: str
+    python_version: str
+    platform: str
+    cpu: str
+    threads: int | None
+    timing: TimingMode
+    model_name: str
+    model_sha256: str
+    chat_template: str
+    chat_template_sha256: str
+    max_new_tokens: int | None
+    search_options: Mapping[str, Any] = field(default_factory=dict)
+    load_seconds: float | None = None
+    warmup_seconds: float | None = None
+
+
+class Sink(Protocol):
+    """Where a run's outcome goes. `app` injects the workspace; tests a list. Each call commits before it returns."""
+
+    def item(self, result: ItemResult) -> None:
+        """Store one finished item."""
+        ...
+
+    def conditions(self, conditions: RunConditions) -> None:
+        """Store what the worker said of itself, once it has loaded the model."""
+        ...
+
+    def control(self) -> Control:
+        """What the user wants now; asked at every item boundary (and about once a second while paused)."""
+        ...
+
+    def took_control(self, control: Control) -> None:
+        """The runner did as asked: paused (pause), goes on (run), left the item out (skip), ends (stop)."""
+        ...

@@ -1,0 +1,1 @@
+"""sizing: plan, exact, draws, rules (per-model | joint)."""

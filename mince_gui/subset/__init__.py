@@ -1,0 +1,1 @@
+"""subset: drawing, frozen files, packs."""

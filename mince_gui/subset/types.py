@@ -1,0 +1,62 @@
+"""A frozen subset and a pack, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SCHEMA = 1
+"""Version of the subset file and of the pack's manifest."""
+
+
+@dataclass(frozen=True)
+class FrozenSubset:
+    """The item keys drawn once at n, kept in a file and used for every later model. No item text.
+
+    `item_keys` are in canonical order; `hashes[i]` is the canonical content hash of `item_keys[i]`,
+    None where the calibration logs carried no docs. `n == total_items` and sampler "full" make a
+    full benchmark. `evidence` is the sizing that justified n (rule, tau, step, p95_pp, pool, ...);
+    `drift_table` the calibration models' signed drift at freeze time:
+    {model: {metric: [full percent, subset percent, drift pp]}}.
+    """
+
+    name: str
+    benchmark: str
+    total_items: int
+    n: int
+    seed: int | None
+    sampler: str
+    item_keys: tuple[str, ...]
+    hashes: tuple[str | None, ...]
+    dataset: str
+    revision: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    drift_table: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
+    tool_version: str = ""
+
+    @property
+    def p95_pp(self) -> float | None:
+        """The bound at freeze time in pp; None where no sizing justified n."""
+        value = self.evidence.get("p95_pp")
+        return float(value) if value is not None else None
+
+
+@dataclass(frozen=True)
+class PackItem:
+    """One item with the content needed to run it offline."""
+
+    key: str
+    category: str | None
+    doc: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A subset plus docs and few-shot examples. `fewshot` maps a category (or "") to example docs, in order."""
+
+    subset: FrozenSubset
+    items: tuple[PackItem, ...]
+    fewshot: Mapping[str, tuple[Mapping[str, Any], ...]]
+    licence: str = ""
+    accepted_differences: tuple[str, ...] = ()

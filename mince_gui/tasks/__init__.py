@@ -1,0 +1,1 @@
+"""tasks: prompts, stop rules, answer extraction and scoring."""

@@ -1,0 +1,76 @@
+"""What a task asks of a model for one item, and what it makes of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Doc = Mapping[str, Any]
+Message = dict[str, str]
+Render = Callable[[Sequence[Message]], str]
+"""A chat template: messages in, prompt text out (with the generation prompt)."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One prompt, ready for the worker.
+
+    kind "choice": the log-probability of each of `choices` after `prompt` decides; kind "generate":
+    greedy text until EOS, a stop string of `until`, or `max_new_tokens`.
+    `prefix` is the shared few-shot beginning of the prompt ("" if none).
+    """
+
+    kind: Literal["choice", "generate"]
+    prompt: str
+    choices: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
+    max_new_tokens: int = 0
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back: `text` for generate, `picked` (index of the best choice) for choice."""
+
+    text: str | None = None
+    picked: int | None = None
+    logprobs: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scored:
+    """`scores` maps a metric to (passed, trials); `extracted` what each filter read; `expected` the gold."""
+
+    scores: Mapping[str, tuple[float, float]]
+    extracted: Mapping[str, str] = field(default_factory=dict)
+    expected: str = ""
+
+
+class Task(Protocol):
+    """Prompt, stop rules and scoring of one benchmark's items. Stateless."""
+
+    @property
+    def name(self) -> str:
+        """The lm-eval task's name."""
+        ...
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark whose items it takes."""
+        ...
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Every metric that `score` returns."""
+        ...
+
+    def request(
+        self, doc: Doc, fewshot: Sequence[Doc], *, render: Render | None, max_new_tokens: int | None
+    ) -> Request:
+        """The request for one item. `render` None = no chat template; `max_new_tokens` None = the task's own."""
+        ...
+
+    def score(self, doc: Doc, answer: Answer) -> Scored:
+        """Verdict of one answer. Raises MinceError where an item cannot be scored (never a silent pass)."""
+        ...

@@ -1,0 +1,1 @@
+"""ui: the window."""
