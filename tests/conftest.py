@@ -1,12 +1,57 @@
-"""Fixtures and guards that every test has."""
+"""Fixtures and guards that every test has: own settings, no network, no leaks, no unlisted skips."""
 
 from __future__ import annotations
 
+import logging
+import socket
+import threading
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
+DEMO = Path(__file__).resolve().parent.parent / "resources" / "demo"
+
+_skips: list[tuple[str, str]] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--allowed-skips", type=Path, help="fail on a skip whose reason is not a line of this file")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {"qtbot", "qapp"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.gui)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and isinstance(report.longrepr, tuple):
+        _skips.append((report.nodeid, str(report.longrepr[2]).removeprefix("Skipped: ")))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    allowed = session.config.getoption("--allowed-skips")
+    if allowed is None:
+        return
+    reasons = {line for line in allowed.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")}
+    unlisted = [f"{node}: {why}" for node, why in _skips if why not in reasons]
+    if unlisted and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        for line in unlisted:
+            reporter.write_line(f"unlisted skip: {line}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    # The leak guard keeps silent when the test itself failed: its leavings are then a consequence.
+    setattr(item, f"failed_{report.when}", report.failed)
+    return report
 
 
 @pytest.fixture(autouse=True)
@@ -15,9 +60,51 @@ def _own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINCE_WORKSPACE", str(tmp_path / "workspace"))
 
 
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def refuse(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            raise AssertionError(f"a test tried to reach {address}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+@pytest.fixture(autouse=True)
+def _no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
+    threads = set(threading.enumerate())
+    children = {child.pid for child in psutil.Process().children(recursive=True)}
+    yield
+    if getattr(request.node, "failed_call", False):
+        return
+    left = [thread for thread in threading.enumerate() if thread not in threads]
+    for thread in left:
+        thread.join(timeout=5)
+    alive = [thread.name for thread in left if thread.is_alive()]
+    assert not alive, f"threads left behind: {alive}"
+    processes = [p for p in psutil.Process().children(recursive=True) if p.pid not in children]
+    _, running = psutil.wait_procs(processes, timeout=5)
+    assert not running, f"child processes left behind: {running}"
+
+
+@pytest.fixture(autouse=True)
+def _no_unexpected_logs(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    yield
+    loud = [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.WARNING]
+    assert not loud, f"unexpected log records: {loud}"
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of shared data beside the project; its absence is a named skip."""
     if not SHARED.is_dir():
         pytest.skip("shared data is not beside the project")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def demo() -> Path:
+    """The demo's files, which belong to the project."""
+    return DEMO

@@ -41,3 +41,9 @@ def settings_file() -> Path:
     named = os.environ.get("MINCE_CONFIG")
     folder = Path(named) if named else Path(platformdirs.user_config_dir("mince-gui", appauthor=False))
     return folder / "settings.json"
+
+
+def state_dir() -> Path:
+    """Where crash reports go; MINCE_CONFIG moves it too."""
+    named = os.environ.get("MINCE_CONFIG")
+    return Path(named) if named else Path(platformdirs.user_state_dir("mince-gui", appauthor=False))

@@ -1,1 +1,27 @@
-"""store: the workspace: one SQLite file."""
+"""store: the workspace: one SQLite file, plus packs, event files and exports beside it.
+
+Comes in: values of the rooms below (PerItemLog, SizingResult, FrozenSubset, ItemResult, Reference).
+Goes out: the same values, read back equal. May import: every room below; imported by `app` alone.
+
+A workspace is a folder:
+
+    mince.db                     SQLite: WAL (DELETE on a network folder), synchronous=FULL, foreign keys
+    packs/<name>.mincepack       packs made here, or copies of those run from elsewhere
+    subsets/<name>.json          frozen subset files written by `mince freeze` without --out
+    runs/<run_id>.events.jsonl   the event stream of a run (base.events), appended line by line, for tailing
+    runs/<run_id>.log            what the detached runner wrote to stderr
+    reports/                     reports written without --out
+
+Schema (version 1, `PRAGMA user_version`): see `schema.py`, which says of every table and column what it
+holds. Missing is NULL everywhere, never 0. Scores are stored as (passed, trials), never as percent.
+
+How a window follows a run: it reads the row in `runs` (state, pid, totals) and the committed rows in
+`run_items`/`run_scores`, tails the event file for what is live, and writes its wishes (pause, run, skip,
+stop) as rows of `controls`, which the runner takes at the next item boundary and stamps `taken_at`.
+A run whose state is running or paused but whose process (pid and its start time) is gone was interrupted,
+and can be resumed. A Workspace belongs to the thread that opened it; every thread and process opens its own.
+"""
+
+from mince_gui.store.workspace import Workspace
+
+__all__ = ["Workspace"]

@@ -1,0 +1,353 @@
+"""Runs and their items in the workspace."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+
+from mince_gui import benchmarks
+from mince_gui.base.errors import UsageError
+from mince_gui.base.events import Cause
+from mince_gui.run.types import Control, ItemResult, RunConditions
+from mince_gui.store.workspace import Workspace, now
+
+RunState = Literal["started", "running", "paused", "ended", "interrupted"]
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """What is known of a run before it starts; see the table `runs`."""
+
+    benchmark: str
+    task: str
+    subset: str
+    total_items: int
+    items: int
+    model: str
+    model_dir: Path
+    pack_path: Path
+    pack_sha256: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as it stands. `state` is interrupted where its process is gone without having said so.
+
+    `done` and `missing` count committed items; `elapsed_seconds` is their wall clock.
+    """
+
+    run_id: str
+    created_at: str
+    plan: NewRun
+    conditions: Mapping[str, Any] | None
+    state: RunState
+    cause: Cause | None
+    detail: str
+    pid: int | None
+    ended_at: str | None
+    done: int
+    missing: int
+    elapsed_seconds: float
+
+
+@dataclass(frozen=True)
+class StoredItem:
+    """A committed item with its scores; see the table `run_items`. Times in seconds."""
+
+    position: int
+    item_key: str
+    category: str | None
+    state: Literal["done", "missing"]
+    text: str | None
+    picked: int | None
+    extracted: Mapping[str, str]
+    expected: str | None
+    prompt_tokens: int | None
+    output_tokens: int | None
+    prefill_seconds: float | None
+    first_token_seconds: float | None
+    decode_seconds: float | None
+    wall_seconds: float | None
+    elapsed_seconds: float | None
+    capped: bool
+    attempts: int
+    cause: str | None
+    finished_at: str
+    scores: Mapping[str, tuple[float, float]]
+
+
+def create(ws: Workspace, plan: NewRun) -> str:
+    """A new run in state started; returns its id."""
+    run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    with ws.writing() as db:
+        db.execute(
+            "INSERT INTO runs (run_id, created_at, benchmark, task, subset, total_items, items, model, model_dir,"
+            " pack_path, pack_sha256, settings, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'started')",
+            (
+                run_id,
+                now(),
+                plan.benchmark,
+                plan.task,
+                plan.subset,
+                plan.total_items,
+                plan.items,
+                plan.model,
+                str(plan.model_dir),
+                str(plan.pack_path),
+                plan.pack_sha256,
+                json.dumps(dict(plan.settings)),
+            ),
+        )
+    return run_id
+
+
+def _alive(pid: int | None, started: float | None) -> bool:
+    if pid is None or started is None:
+        return False
+    try:
+        process = psutil.Process(pid)
+        # A process id is used again in time; together with its start it is one process.
+        return abs(process.create_time() - started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def take(ws: Workspace, run_id: str) -> None:
+    """Make this process the run's runner. Raises UsageError while another one lives."""
+    with ws.writing() as db:
+        row = db.execute("SELECT pid, pid_started, state FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        if row is None:
+            raise UsageError(f"There is no run {run_id}.", "`mince runs` lists them.")
+        # In state started the process is the one that `set_runner` named, or (Windows) the launcher above it.
+        going_on = row["state"] in ("running", "paused") and row["pid"] != os.getpid()
+        if going_on and _alive(row["pid"], row["pid_started"]):
+            raise UsageError(f"Run {run_id} is going on in process {row['pid']}.", "Stop it first, or follow it.")
+        db.execute(
+            "UPDATE runs SET state = 'running', cause = NULL, detail = NULL, ended_at = NULL, pid = ?, pid_started = ?"
+            " WHERE run_id = ?",
+            (os.getpid(), psutil.Process().create_time(), run_id),
+        )
+        # Wishes for an earlier runner are not meant for this one.
+        db.execute("UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL", (now(), run_id))
+
+
+def set_runner(ws: Workspace, run_id: str, pid: int) -> None:
+    """Name the process that was started to run it; it calls `take` itself once it is up."""
+    try:
+        started = psutil.Process(pid).create_time()
+    except psutil.Error:
+        return
+    with ws.writing() as db:
+        db.execute(
+            "UPDATE runs SET state = 'started', cause = NULL, detail = NULL, ended_at = NULL, pid = ?, pid_started = ?"
+            " WHERE run_id = ? AND state NOT IN ('running', 'paused')",
+            (pid, started, run_id),
+        )
+
+
+def set_conditions(ws: Workspace, run_id: str, conditions: RunConditions) -> None:
+    """Store what was run on what."""
+    with ws.writing() as db:
+        body = json.dumps(dataclasses.asdict(conditions))
+        db.execute("UPDATE runs SET conditions = ? WHERE run_id = ?", (body, run_id))
+
+
+def set_state(ws: Workspace, run_id: str, state: Literal["running", "paused"]) -> None:
+    """Running or paused."""
+    with ws.writing() as db:
+        db.execute("UPDATE runs SET state = ? WHERE run_id = ?", (state, run_id))
+
+
+def end(ws: Workspace, run_id: str, cause: Cause, detail: str) -> None:
+    """Close the run with its cause."""
+    with ws.writing() as db:
+        db.execute(
+            "UPDATE runs SET state = 'ended', cause = ?, detail = ?, ended_at = ? WHERE run_id = ?",
+            (cause, detail, now(), run_id),
+        )
+
+
+def add_item(ws: Workspace, run_id: str, result: ItemResult, elapsed_seconds: float) -> None:
+    """Commit one item. A missing one may be tried again later; a done one is never replaced."""
+    timing = result.timing
+    scored = result.scored
+    with ws.writing() as db:
+        db.execute(
+            "DELETE FROM run_items WHERE run_id = ? AND position = ? AND state = 'missing'", (run_id, result.position)
+        )
+        db.execute(
+            "INSERT INTO run_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                run_id,
+                result.position,
+                result.key,
+                result.category,
+                result.state,
+                # SQLite text is UTF-8: a lone surrogate from a broken output is kept as an escape.
+                None if result.text is None else result.text.encode("utf-8", "backslashreplace").decode(),
+                result.picked,
+                json.dumps(list(result.logprobs)) if result.logprobs else None,
+                json.dumps(dict(scored.extracted)) if scored else None,
+                scored.expected if scored else None,
+                result.prompt_sha256 or None,
+                timing.prompt_tokens if timing else None,
+                timing.output_tokens if timing else None,
+                timing.prefill_seconds if timing else None,
+                timing.first_token_seconds if timing else None,
+                timing.decode_seconds if timing else None,
+                timing.wall_seconds if timing else None,
+                elapsed_seconds,
+                int(result.capped),
+                result.attempts,
+                result.cause or None,
+                now(),
+            ),
+        )
+        if scored is not None:
+            db.executemany(
+                "INSERT INTO run_scores VALUES (?, ?, ?, ?, ?)",
+                ((run_id, result.position, metric, p, t) for metric, (p, t) in scored.scores.items()),
+            )
+
+
+def ask(ws: Workspace, run_id: str, control: Control) -> None:
+    """Write a wish for the runner; it is taken at the next item boundary."""
+    with ws.writing() as db:
+        db.execute("INSERT INTO controls (run_id, control, asked_at) VALUES (?, ?, ?)", (run_id, control, now()))
+
+
+def asked(ws: Workspace, run_id: str) -> Control | None:
+    """The newest wish that was not taken yet."""
+    row = ws.db.execute(
+        "SELECT control FROM controls WHERE run_id = ? AND taken_at IS NULL ORDER BY control_id DESC LIMIT 1", (run_id,)
+    ).fetchone()
+    return row["control"] if row else None
+
+
+def took(ws: Workspace, run_id: str) -> None:
+    """Stamp every open wish as taken."""
+    with ws.writing() as db:
+        db.execute("UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL", (now(), run_id))
+
+
+def _run(row: Any) -> StoredRun:
+    state: RunState = row["state"]
+    if state != "ended" and not _alive(row["pid"], row["pid_started"]) and row["pid"] is not None:
+        state = "interrupted"
+    return StoredRun(
+        run_id=row["run_id"],
+        created_at=row["created_at"],
+        plan=NewRun(
+            benchmark=row["benchmark"],
+            task=row["task"],
+            subset=row["subset"],
+            total_items=row["total_items"],
+            items=row["items"],
+            model=row["model"],
+            model_dir=Path(row["model_dir"]),
+            pack_path=Path(row["pack_path"]),
+            pack_sha256=row["pack_sha256"],
+            settings=json.loads(row["settings"]),
+        ),
+        conditions=json.loads(row["conditions"]) if row["conditions"] else None,
+        state=state,
+        cause=row["cause"],
+        detail=row["detail"] or "",
+        pid=row["pid"],
+        ended_at=row["ended_at"],
+        done=row["done"] or 0,
+        missing=row["missing"] or 0,
+        elapsed_seconds=row["elapsed"] or 0.0,
+    )
+
+
+_SELECT = (
+    "SELECT runs.*, count(*) FILTER (WHERE i.state = 'done') AS done,"
+    " count(*) FILTER (WHERE i.state = 'missing') AS missing, sum(i.elapsed_seconds) AS elapsed"
+    " FROM runs LEFT JOIN run_items AS i USING (run_id)"
+)
+
+
+def runs(ws: Workspace) -> list[StoredRun]:
+    """All runs, newest first."""
+    rows = ws.db.execute(f"{_SELECT} GROUP BY run_id ORDER BY created_at DESC, run_id DESC")
+    return [_run(row) for row in rows]
+
+
+def get(ws: Workspace, run_id: str) -> StoredRun:
+    """One run; a beginning that fits only one id is enough. Raises UsageError for an unknown one."""
+    rows = ws.db.execute(
+        f"{_SELECT} WHERE substr(run_id, 1, ?1) = ?2 GROUP BY run_id", (len(run_id), run_id)
+    ).fetchall()
+    exact = [row for row in rows if row["run_id"] == run_id] or rows
+    if len(exact) != 1:
+        what = "fits several runs" if exact else "is not a run of this workspace"
+        raise UsageError(f"'{run_id}' {what}.", "`mince runs` lists them.")
+    return _run(exact[0])
+
+
+def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:
+    """Committed items by position, from the one after `after`."""
+    scores: dict[int, dict[str, tuple[float, float]]] = {}
+    for row in ws.db.execute("SELECT * FROM run_scores WHERE run_id = ? AND position > ?", (run_id, after)):
+        scores.setdefault(row["position"], {})[row["metric"]] = (row["passed"], row["trials"])
+    rows = ws.db.execute("SELECT * FROM run_items WHERE run_id = ? AND position > ? ORDER BY position", (run_id, after))
+    return [
+        StoredItem(
+            position=row["position"],
+            item_key=row["item_key"],
+            category=row["category"],
+            state=row["state"],
+            text=row["text"],
+            picked=row["picked"],
+            extracted=json.loads(row["extracted"]) if row["extracted"] else {},
+            expected=row["expected"],
+            prompt_tokens=row["prompt_tokens"],
+            output_tokens=row["output_tokens"],
+            prefill_seconds=row["prefill_seconds"],
+            first_token_seconds=row["first_token_seconds"],
+            decode_seconds=row["decode_seconds"],
+            wall_seconds=row["wall_seconds"],
+            elapsed_seconds=row["elapsed_seconds"],
+            capped=bool(row["capped"]),
+            attempts=row["attempts"],
+            cause=row["cause"],
+            finished_at=row["finished_at"],
+            scores=scores.get(row["position"], {}),
+        )
+        for row in rows
+    ]
+
+
+def totals(ws: Workspace, run_id: str) -> dict[str, tuple[float, float]]:
+    """Metric -> (passed, trials) summed over the done items, in the benchmark's order of metrics."""
+    rows = ws.db.execute(
+        "SELECT benchmark, metric, sum(passed) AS p, sum(trials) AS t FROM run_scores JOIN runs USING (run_id)"
+        " WHERE run_id = ? GROUP BY metric",
+        (run_id,),
+    ).fetchall()
+    declared = benchmarks.BENCHMARKS.get(rows[0]["benchmark"]) if rows else None
+    order = {metric.name: i for i, metric in enumerate(declared.metrics)} if declared else {}
+    rows.sort(key=lambda row: (order.get(row["metric"], len(order)), row["metric"]))
+    return {row["metric"]: (row["p"], row["t"]) for row in rows}
+
+
+def delete(ws: Workspace, run_id: str) -> None:
+    """Remove a run with its items and event file. Raises UsageError while it is going on."""
+    run = get(ws, run_id)
+    if run.state in ("running", "paused"):
+        raise UsageError(f"Run {run.run_id} is going on.", "Stop it first.")
+    with ws.writing() as db:
+        db.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))
+    ws.events_file(run.run_id).unlink(missing_ok=True)
+    ws.runner_log(run.run_id).unlink(missing_ok=True)

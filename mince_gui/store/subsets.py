@@ -1,0 +1,150 @@
+"""Sizings, frozen subsets and packs in the workspace."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mince_gui.base.canonical import sha256_file
+from mince_gui.logs.types import FloatArray
+from mince_gui.sizing.types import Plan, SizingResult
+from mince_gui.store.workspace import Workspace, now
+from mince_gui.subset.subset_file import subset_from_json
+from mince_gui.subset.types import FrozenSubset
+
+
+@dataclass(frozen=True)
+class StoredPack:
+    """A pack that a run can name. `is_full`: it carries the whole benchmark."""
+
+    name: str
+    benchmark: str
+    n: int
+    is_full: bool
+    path: Path
+    sha256: str
+    created_at: str
+
+
+@dataclass(frozen=True)
+class StoredSubset:
+    """A frozen subset, verified when it was stored; `path` is its file."""
+
+    subset: FrozenSubset
+    path: Path
+    created_at: str
+
+
+def add_sizing(ws: Workspace, result: SizingResult) -> int:
+    """Keep a sizing; returns its id."""
+    body = {**result.to_json(), "default_step": result.plan.default_step, "curves_pp": _nullable(result.curves_pp)}
+    with ws.writing() as db:
+        cursor = db.execute(
+            "INSERT INTO sizings (benchmark, created_at, result) VALUES (?, ?, ?)",
+            (result.benchmark, now(), json.dumps(body)),
+        )
+    return int(cursor.lastrowid or 0)
+
+
+def _nullable(curves: FloatArray) -> list[list[list[float | None]]]:
+    """NaN (a pair that takes no part) as None: bare NaN is no JSON."""
+    return [[[None if math.isnan(x) else x for x in row] for row in table] for table in curves.tolist()]
+
+
+def latest_sizing(ws: Workspace, benchmark: str) -> SizingResult | None:
+    """The newest sizing of the benchmark."""
+    row = ws.db.execute(
+        "SELECT result FROM sizings WHERE benchmark = ? ORDER BY sizing_id DESC LIMIT 1", (benchmark,)
+    ).fetchone()
+    return _sizing(json.loads(row["result"])) if row else None
+
+
+def _sizing(body: dict[str, Any]) -> SizingResult:
+    return SizingResult(
+        benchmark=body["benchmark"],
+        total_items=body["total_items"],
+        models=tuple(body["models"]),
+        metrics=tuple(body["metrics"]),
+        plan=Plan(
+            sizes=tuple(body["sizes"]),
+            step=body["step"],
+            default_step=body["default_step"],
+            draws=body["draws"],
+            tau_pp=body["tau_pp"],
+            quantile=body["quantile"],
+            worst=body["worst"],
+            method=body["method"],
+            seed=body["seed"],
+        ),
+        method=body["method"],
+        p95_pp=tuple(body["p95_pp"]),
+        gain_pp=tuple(body["gain_pp"]),
+        error_pp=tuple(body["error_pp"]),
+        smooth_pp=tuple(body["smooth_pp"]),
+        curves_pp=np.array(body["curves_pp"], dtype=np.float64),
+        n_star=body["n_star"],
+        n_star_smooth=body["n_star_smooth"],
+        n_star_by_seed={int(seed): n for seed, n in body["n_star_by_seed"].items()},
+        seconds=body["seconds"],
+        warnings=tuple(body["warnings"]),
+    )
+
+
+def add_subset(ws: Workspace, subset: FrozenSubset, path: Path) -> None:
+    """Keep a frozen subset that was written to `path`; the same name is replaced."""
+    with ws.writing() as db:
+        db.execute(
+            "INSERT OR REPLACE INTO subsets VALUES (?, ?, ?, ?, ?, ?)",
+            (subset.name, subset.benchmark, subset.n, str(path), path.read_text(encoding="utf-8"), now()),
+        )
+
+
+def subsets(ws: Workspace, benchmark: str | None = None) -> list[StoredSubset]:
+    """Frozen subsets, newest first, as they were stored."""
+    rows = ws.db.execute(
+        "SELECT * FROM subsets WHERE ?1 IS NULL OR benchmark = ?1 ORDER BY created_at DESC, name", (benchmark,)
+    )
+    return [
+        StoredSubset(
+            subset_from_json(json.loads(row["body"]), f"subset {row['name']} in the workspace"),
+            Path(row["path"]),
+            row["created_at"],
+        )
+        for row in rows
+    ]
+
+
+def add_pack(ws: Workspace, subset: FrozenSubset, path: Path) -> None:
+    """Make a pack known under its subset's name; the same name is replaced."""
+    with ws.writing() as db:
+        db.execute(
+            "INSERT OR REPLACE INTO packs VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                subset.name,
+                subset.benchmark,
+                subset.n,
+                int(subset.n == subset.total_items),
+                str(path.absolute()),
+                sha256_file(path),
+                now(),
+            ),
+        )
+
+
+def packs(ws: Workspace, benchmark: str | None = None) -> list[StoredPack]:
+    """Known packs, newest first."""
+    rows = ws.db.execute(
+        "SELECT * FROM packs WHERE ?1 IS NULL OR benchmark = ?1 ORDER BY created_at DESC, name", (benchmark,)
+    )
+    return [
+        StoredPack(
+            row["name"], row["benchmark"], row["n"], bool(row["is_full"]), Path(row["path"]), row["sha256"],
+            row["created_at"],
+        )
+        for row in rows
+    ]  # fmt: skip

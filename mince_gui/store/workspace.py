@@ -1,0 +1,139 @@
+"""Opening a workspace: its folder, its database, its schema version."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+import psutil
+
+from mince_gui.base.errors import MinceError
+from mince_gui.store.schema import TABLES, VERSION
+
+_NETWORK = {"nfs", "nfs4", "cifs", "smbfs", "smb3", "fuse.sshfs", "9p", "afpfs", "ncpfs"}
+_BUSY_MS = 15_000
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601 with seconds: how every time is stored."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _on_network(folder: Path) -> bool:
+    """Whether the folder lies on a network file system, where SQLite's WAL cannot share memory."""
+    where = str(folder)
+    if where.startswith(("\\\\", "//")):
+        return True
+    best, kind = "", ""
+    for part in psutil.disk_partitions(all=True):
+        if where.startswith(part.mountpoint) and len(part.mountpoint) >= len(best):
+            best, kind = part.mountpoint, part.fstype + (",remote" if "remote" in part.opts.split(",") else "")
+    return kind.split(",")[0].lower() in _NETWORK or kind.endswith(",remote")
+
+
+class Workspace:
+    """An open workspace. Use as a context manager; belongs to the thread that opened it.
+
+    Raises MinceError where the folder cannot be written, the file is no workspace, or a newer version made it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.expanduser().absolute()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.db = sqlite3.connect(self.folder / "mince.db", isolation_level=None, timeout=_BUSY_MS / 1000)
+        except (OSError, sqlite3.Error) as exc:
+            raise MinceError(
+                f"The workspace {self.folder} cannot be opened: {exc}.",
+                "Name a folder that you may write with --workspace DIR.",
+            ) from exc
+        try:
+            self._prepare()
+        except sqlite3.Error as exc:
+            self.db.close()
+            raise MinceError(
+                f"{self.folder / 'mince.db'} cannot be used: {exc}.",
+                "Name another folder with --workspace DIR, or restore a copy of this file.",
+            ) from exc
+        except MinceError:
+            self.db.close()
+            raise
+
+    def _prepare(self) -> None:
+        self.db.row_factory = sqlite3.Row
+        self.db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        self.db.execute("PRAGMA foreign_keys = ON")
+        self.db.execute("PRAGMA synchronous = FULL")
+        found = self._version()
+        if found > VERSION:
+            raise MinceError(
+                f"The workspace {self.folder} was made by a newer mince-gui: schema {found}, this one knows {VERSION}.",
+                "Update mince-gui, or name another folder with --workspace DIR.",
+            )
+        if self.db.execute("PRAGMA journal_mode").fetchone()[0] != "wal" and not _on_network(self.folder):
+            self.db.execute("PRAGMA journal_mode = WAL")
+        if found == 0:
+            with self.writing():
+                # Another process may have made the tables while this one waited for the lock.
+                if self._version() == 0:
+                    for statement in TABLES.split(";\n"):
+                        if statement.strip():
+                            self.db.execute(statement)
+                    self.db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _version(self) -> int:
+        return int(self.db.execute("PRAGMA user_version").fetchone()[0])
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it is committed, or nothing. Raises MinceError for a full or read-only disk."""
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.db
+            except BaseException:
+                self.db.execute("ROLLBACK")
+                raise
+            self.db.execute("COMMIT")
+        except sqlite3.OperationalError as exc:
+            raise MinceError(
+                f"The workspace {self.folder} cannot be written: {exc}.",
+                "Free some space or close what holds the file; what was committed before is safe.",
+            ) from exc
+
+    def close(self) -> None:
+        """Close the database; closing twice is allowed."""
+        self.db.close()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def packs_dir(self) -> Path:
+        """Where packs made here lie."""
+        return self.folder / "packs"
+
+    @property
+    def subsets_dir(self) -> Path:
+        """Where frozen subset files lie."""
+        return self.folder / "subsets"
+
+    @property
+    def reports_dir(self) -> Path:
+        """Where reports without a named file are written."""
+        return self.folder / "reports"
+
+    def events_file(self, run_id: str) -> Path:
+        """The run's event stream, for tailing."""
+        return self.folder / "runs" / f"{run_id}.events.jsonl"
+
+    def runner_log(self, run_id: str) -> Path:
+        """What a detached runner wrote to stderr."""
+        return self.folder / "runs" / f"{run_id}.log"
