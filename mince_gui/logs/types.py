@@ -52,6 +52,14 @@ class Found:
 
 
 @dataclass(frozen=True)
+class Detection:
+    """What a search for logs turned up: the runs `found`, and every file `skipped` with the reason why."""
+
+    found: tuple[Found, ...]
+    skipped: tuple[tuple[Path, str], ...]
+
+
+@dataclass(frozen=True)
 class PerItemLog:
     """For one model and one benchmark, one row per item, in canonical order.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -48,16 +49,17 @@ def known_benchmark(ws: Workspace, name: str) -> Benchmark:
 
 def add(ws: Workspace, log: PerItemLog) -> tuple[int, bool]:
     """Store a log; returns its id and whether it is new. The same evaluation again changes nothing."""
-    key = (log.benchmark.name, log.model, log.task, log.timestamp)
+    key = (log.benchmark.name, log.model, log.task, log.timestamp, _digest(log))
     with ws.writing() as db:
         there = db.execute(
-            "SELECT log_id FROM logs WHERE benchmark = ? AND model = ? AND task = ? AND timestamp = ?", key
+            "SELECT log_id FROM logs WHERE benchmark = ? AND model = ? AND task = ? AND timestamp = ? AND sha256 = ?",
+            key,
         ).fetchone()
         if there is not None:
             return int(there["log_id"]), False
         cursor = db.execute(
-            "INSERT INTO logs (benchmark, model, task, timestamp, format, source, metrics, meta, checks, imported_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO logs (benchmark, model, task, timestamp, sha256, format, source, metrics, meta, checks, imported_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *key,
                 log.format,
@@ -80,6 +82,16 @@ def add(ws: Workspace, log: PerItemLog) -> tuple[int, bool]:
                 ((log_id, metric, i, _null(p), _null(t)) for i, (p, t) in enumerate(pairs)),
             )
     return log_id, True
+
+
+def _digest(log: PerItemLog) -> str:
+    """SHA-256 over keys and outcomes: undated logs are told apart by what they say."""
+    digest = hashlib.sha256("\n".join(log.keys).encode("utf-8", "surrogatepass"))
+    for metric in log.metrics:
+        digest.update(metric.encode())
+        digest.update(log.passed[metric].astype("<f8").tobytes())
+        digest.update(log.trials[metric].astype("<f8").tobytes())
+    return digest.hexdigest()
 
 
 def _null(value: float) -> float | None:
@@ -162,15 +174,16 @@ def load(ws: Workspace, log_id: int) -> PerItemLog:
 
 
 def pool(ws: Workspace, benchmark: str, models: Sequence[str] | None = None) -> list[PerItemLog]:
-    """The newest log of every model (or of the named ones), excluded ones left out unless named."""
-    chosen: dict[str, StoredLog] = {}
-    for stored in listing(ws, benchmark):
-        if models is None and stored.excluded:
-            continue
-        if models is not None and stored.model not in models:
-            continue
-        chosen.setdefault(stored.model, stored)
-    return [load(ws, stored.log_id) for stored in chosen.values()]
+    """Every log of the benchmark that is not excluded, or every log of the named models.
+
+    A model may have several: `logs.build_matrix` takes its newest whole one and says so.
+    """
+    wanted = [
+        stored.log_id
+        for stored in listing(ws, benchmark)
+        if (stored.model in models if models is not None else not stored.excluded)
+    ]
+    return [load(ws, log_id) for log_id in wanted]
 
 
 def set_excluded(ws: Workspace, log_id: int, excluded: bool) -> None:

@@ -15,9 +15,10 @@ CREATE TABLE logs (
     metrics     TEXT NOT NULL,             -- JSON list, in order
     meta        TEXT NOT NULL,             -- JSON object: versions, few-shot, template hash, limit
     checks      TEXT NOT NULL,             -- JSON list of logs.Check
+    sha256      TEXT NOT NULL,             -- of keys and outcomes: a copied folder is the same evaluation
     imported_at TEXT NOT NULL,
     excluded    INTEGER NOT NULL DEFAULT 0 CHECK (excluded IN (0, 1)),
-    UNIQUE (benchmark, model, task, timestamp)
+    UNIQUE (benchmark, model, task, timestamp, sha256)
 );
 CREATE TABLE log_items (
     log_id         INTEGER NOT NULL REFERENCES logs ON DELETE CASCADE,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 import threading
 from pathlib import Path
@@ -82,8 +83,16 @@ def test_the_same_evaluation_is_stored_once_and_a_rerun_beside_it(tmp_path: Path
         rerun, _ = logs.add(ws, _log(timestamp="t2"))
         assert (again, new) == (first, False)
         assert rerun != first
-        # The pool takes the newest evaluation of each model.
-        assert [log.timestamp for log in logs.pool(ws, "gsm8k")] == ["t2"]
+        assert [log.timestamp for log in logs.pool(ws, "gsm8k")] == ["t2", "t1"]
+
+
+def test_two_undated_evaluations_of_one_model_are_both_kept(tmp_path: Path) -> None:
+    other = dataclasses.replace(_log(timestamp=""), passed={"exact_match,strict-match": np.array([0.0, np.nan, 0.0])})
+    with Workspace(tmp_path) as ws:
+        first, _ = logs.add(ws, _log(timestamp=""))
+        second, new = logs.add(ws, other)
+        assert new
+        assert second != first
 
 
 def test_an_excluded_log_leaves_the_pool_unless_it_is_named(tmp_path: Path) -> None:

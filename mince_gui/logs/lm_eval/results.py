@@ -1,0 +1,145 @@
+"""What an lm-eval results file says of its run. Every field may be absent or of another type."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mince_gui.base.canonical import canonical_json
+
+_SIZE_LIMIT = 256 << 20
+_NAME_ARGUMENTS = ("peft", "delta", "pretrained", "model", "path", "engine")
+_NAME_LIMIT = 200
+_AS_THEY_ARE = (
+    "lm_eval_version", "transformers_version", "date", "git_hash", "model_source", "chat_template_sha",
+    "system_instruction_sha", "fewshot_as_multiturn", "max_length", "total_evaluation_time_seconds",
+)  # fmt: skip
+_OF_CONFIG = ("model", "model_args", "model_sha", "batch_size", "limit", "samples", "gen_kwargs", "num_fewshot")
+
+
+@dataclass(frozen=True)
+class Results:
+    """A results file's object, or the `fault` that makes it useless."""
+
+    path: Path
+    body: Mapping[str, Any] = field(default_factory=dict)
+    fault: str = ""
+
+    def part(self, *names: str) -> Mapping[str, Any]:
+        """The object under these names, one inside the other; empty where there is none."""
+        value: Any = self.body
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def model_name(self) -> str | None:
+        """The model's true name: model_name, else the first naming argument of config.model_args."""
+        named = _name_in(self.body.get("model_name"))
+        if named:
+            return named
+        arguments = self.part("config").get("model_args")
+        if isinstance(arguments, str):
+            pairs = (piece.partition("=") for piece in arguments.split(","))
+            arguments = {name.strip(): value for name, _, value in pairs}
+        if not isinstance(arguments, dict):
+            return None
+        return next((name for key in _NAME_ARGUMENTS if (name := _name_in(arguments.get(key)))), None)
+
+    def filters(self, task: str) -> tuple[str, ...]:
+        """The names of the task's filters in their order; ("none",) where it has none."""
+        listed = self.part("configs", task).get("filter_list")
+        names = [entry.get("name") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+        return tuple(name for name in names if isinstance(name, str)) or ("none",)
+
+    def items_meant(self, tasks: Sequence[str]) -> int | None:
+        """How many items the tasks have in full (n-samples "original"), None where it is not said for all."""
+        counts = [self.part("n-samples", task).get("original") for task in tasks]
+        if not counts or not all(isinstance(count, int) and not isinstance(count, bool) for count in counts):
+            return None
+        return sum(count for count in counts if isinstance(count, int))
+
+    @property
+    def limit(self) -> float | None:
+        """The --limit of the run, None where it had none."""
+        return _number(self.part("config").get("limit"))
+
+    def reported(self, task: str) -> dict[str, float]:
+        """The task's aggregated metrics as shares of 1, named as in this project (no ",none")."""
+        out: dict[str, float] = {}
+        for name, value in self.part("results", task).items():
+            metric, comma, filter_name = name.partition(",")
+            number = _number(value)
+            if comma and not metric.endswith("_stderr") and number is not None:
+                out[metric if filter_name == "none" else name] = number
+        return out
+
+    def meta(self, tasks: Sequence[str], group: str) -> dict[str, Any]:
+        """What a reader of the log may want to know of the run; JSON values only, absent where not said."""
+        config = self.part("config")
+        meta: dict[str, Any] = {name: self.body.get(name) for name in _AS_THEY_ARE}
+        meta |= {name: config.get(name) for name in _OF_CONFIG}
+        meta["task_version"] = _one([self.part("versions").get(task) for task in tasks])
+        meta["n_shot"] = _one([self.part("n-shot").get(task) for task in tasks])
+        meta["items_meant"] = self.items_meant(tasks)
+        meta["reported"] = self.reported(group) or None
+        meta["dataset"] = _one([self.part("configs", task).get("dataset_path") for task in tasks])
+        meta["converted_from"] = self.part("converted_from") or None
+        return {name: value for name, value in meta.items() if value is not None and _is_plain(value)}
+
+
+def _number(value: Any) -> float | None:
+    """The value where it is a finite number, else None ("N/A", NaN, true, an integer beyond all floats)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the value can be stored as JSON: a hostile file may hold NaN."""
+    try:
+        canonical_json(value)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def storable(text: str) -> str:
+    """The text with lone surrogates (file names that are no text, hostile JSON) as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def tidy_name(text: str) -> str:
+    """A name for people and for the workspace: one line, bounded, storable."""
+    return " ".join(storable(text).split())[:_NAME_LIMIT]
+
+
+def _name_in(value: Any) -> str | None:
+    return tidy_name(value) or None if isinstance(value, str) else None
+
+
+def _one(values: Sequence[Any]) -> Any:
+    """The value that all tasks agree on, else the distinct values as a list."""
+    distinct = [value for i, value in enumerate(values) if value is not None and value not in values[:i]]
+    return distinct[0] if len(distinct) == 1 else distinct or None
+
+
+def load_results(path: Path) -> Results:
+    """Read a results file; a fault is said, never raised: the samples count without it."""
+    try:
+        if path.stat().st_size > _SIZE_LIMIT:
+            return Results(path, fault=f"larger than {_SIZE_LIMIT >> 20} MiB, which no results file is")
+        body = json.loads(path.read_bytes())
+    except OSError as exc:
+        return Results(path, fault=f"cannot be read ({exc.strerror})")
+    except (ValueError, RecursionError) as exc:
+        return Results(path, fault=f"not a JSON results file ({exc})")
+    return Results(path, body) if isinstance(body, dict) else Results(path, fault="not a JSON results file")

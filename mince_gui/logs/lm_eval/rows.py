@@ -1,0 +1,168 @@
+"""One row of a samples file: its key, its filter, its outcomes, the state of its response."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from mince_gui.benchmarks import Benchmark
+from mince_gui.logs.collect import NAN, Outcome, RowError
+
+_NO_METRIC = frozenset({
+    "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
+    "doc_hash", "prompt_hash", "target_hash", "response_null",
+})  # fmt: skip
+_NAME_LIMIT = 200
+_MISSING = (NAN, NAN)
+
+
+def item_key(benchmark: Benchmark, row: Mapping[str, Any], subject: str | None) -> str:
+    """The row's item key. Raises RowError where what makes it is absent or no key."""
+    kind = benchmark.key_field
+    doc_id = row.get("doc_id")
+    if kind in ("doc_id", "subject/doc_id") and (type(doc_id) is not int or doc_id < 0):
+        raise RowError(f"doc_id is {_shown(doc_id)}, not a whole number from 0 up")
+    doc = row.get("doc")
+    if kind != "doc_id" and subject is None:
+        field = "subject" if kind == "subject/doc_id" else kind
+        named = doc.get(field) if isinstance(doc, dict) else None
+        if type(named) not in (int, str) or not _is_name(str(named)):
+            raise RowError(f"doc.{field} is {_shown(named)}, which names no item")
+    return benchmark.item_key(doc or {}, doc_id if isinstance(doc_id, int) else 0, subject)
+
+
+def _is_name(text: str) -> bool:
+    """Whether the text can name something: short, and neither control characters nor lone surrogates in it."""
+    return 0 < len(text) <= _NAME_LIMIT and text.isprintable()
+
+
+def filter_name(row: Mapping[str, Any]) -> str | None:
+    """The row's filter, None where the row does not say (before lm-eval 0.4.7). Raises RowError."""
+    name = row.get("filter")
+    if name is None or (isinstance(name, str) and _is_name(name)):
+        return name
+    raise RowError(f"filter is {_shown(name)}, not a name")
+
+
+class MetricReader:
+    """Takes the outcomes out of rows; remembers which fields the last row's metrics were in, as rows repeat."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
+        self._last: tuple[Any, str] | None = None
+        self._fields: list[tuple[str, str]] = []
+        self._names: set[str] = set()
+
+    def outcomes(self, row: Mapping[str, Any], filter_: str) -> list[Outcome]:
+        """Metric, passed and trials of every metric of the row; NaN where null or not finite. Raises RowError.
+
+        A metric is named bare, or with the filter after a comma where there is one.
+        """
+        listed = row.get("metrics")
+        if listed is None:
+            fields = list(_guessed(self._benchmark, row, filter_))
+        elif (listed, filter_) == self._last and self._names <= row.keys():
+            fields = self._fields
+        else:
+            fields = self._fields = list(_named(row, listed, filter_))
+            self._names = {field for field, _ in fields}
+            self._last = (listed, filter_)
+        found: list[Outcome] = []
+        for field, metric in fields:
+            value = row.get(field)
+            if type(value) is float and 0.0 <= value <= 1.0:
+                found.append((metric, value, 1.0))
+            else:
+                found.append((metric, *_outcome(field, value)))
+        if not found:
+            raise RowError("there is no metric in the row")
+        return found
+
+
+def _full_name(name: str, filter_: str) -> str:
+    bare, comma, own = name.partition(",")
+    own = own if comma else filter_
+    return bare if own == "none" else f"{bare},{own}"
+
+
+def _named(row: Mapping[str, Any], listed: Any, filter_: str) -> Iterator[tuple[str, str]]:
+    if not isinstance(listed, list) or not all(type(name) is str and _is_name(name) for name in listed):
+        raise RowError(f"metrics is {_shown(listed)}, not a list of names")
+    for name in listed:
+        field = name if name in row or "," in name else f"{name},{filter_}"
+        yield field if field in row else name, _full_name(name, filter_)
+
+
+def _guessed(benchmark: Benchmark, row: Mapping[str, Any], filter_: str) -> Iterator[tuple[str, str]]:
+    """For rows without "metrics": the benchmark's own, else every field that looks like a verdict."""
+    own = {metric.name.partition(",")[0] for metric in benchmark.metrics}
+    fields = [name for name in row if name not in _NO_METRIC and name.partition(",")[0] in own]
+    if not fields:
+        fields = [name for name, value in row.items() if name not in _NO_METRIC and _looks_like_verdict(name, value)]
+    for name in fields:
+        yield name, _full_name(name, filter_)
+
+
+def _looks_like_verdict(name: str, value: Any) -> bool:
+    if name.partition(",")[0].endswith("_stderr") or not _is_name(name):
+        return False
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(entry, bool) for entry in value)
+    return isinstance(value, bool | int | float)
+
+
+def _outcome(field: str, value: Any) -> tuple[float, float]:
+    if value is None:
+        return _MISSING
+    if isinstance(value, bool | int | float):
+        number = _share(field, value)
+        return _MISSING if number is None else (number, 1.0)
+    if isinstance(value, list):
+        parts = [None if part is None else _share(field, part) for part in value]
+        known = [part for part in parts if part is not None]
+        # one unknown part would change the ratio's denominator, so the whole item is missing
+        return (sum(known), float(len(known))) if known and len(known) == len(parts) else _MISSING
+    raise RowError(f"{field} is {_shown(value)}, not a number or a list of verdicts")
+
+
+def _share(field: str, value: Any) -> float | None:
+    """A number in [0, 1], None for NaN and infinities."""
+    if not isinstance(value, bool | int | float):
+        raise RowError(f"{field} holds {_shown(value)}, not a number or a verdict")
+    if not isinstance(value, int) and not math.isfinite(value):
+        return None
+    if not 0 <= value <= 1:
+        raise RowError(f"{field} is {_shown(value)}, outside 0 to 1: such a metric cannot be sized")
+    return float(value)
+
+
+def response_state(row: Mapping[str, Any]) -> Literal["null", "empty", "given", "not stored"]:
+    """Whether the model answered: null = no answer came, empty = a blank one, not stored = the log does not say."""
+    resps = row.get("resps", "")
+    if resps is None or row.get("response_null") is True:
+        return "null"
+    if not resps:
+        return "not stored"
+    state: Literal["empty", "given", "not stored"] = "not stored"
+    for repeats in resps if isinstance(resps, list) else (resps,):
+        for answer in repeats if isinstance(repeats, list) else (repeats,):
+            if answer is None or (isinstance(answer, list) and None in answer):
+                return "null"
+            # a choice's answer is a list [log-probability, greedy or not]
+            if state != "given":
+                state = "given" if not isinstance(answer, str) or answer.strip() else "empty"
+    return state
+
+
+def loose_below_strict(row: Mapping[str, Any]) -> int:
+    """Instructions of an IFEVAL row that pass strictly but not loosely, which no pure scorer gives."""
+    strict, loose = row.get("inst_level_strict_acc"), row.get("inst_level_loose_acc")
+    if not isinstance(strict, list) or not isinstance(loose, list) or len(strict) != len(loose):
+        return 0
+    return sum(bool(s) and not li for s, li in zip(strict, loose, strict=True))
+
+
+def _shown(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mince_gui.benchmarks import BENCHMARKS, content_hash, of_task
+
+IFEVAL: dict[str, Any] = {
+    "key": 1, "prompt": "Write.", "instruction_id_list": ["a:b", "c:d"], "kwargs": [{}, {"num_words": 3}],
+}  # fmt: skip
+GSM8K: dict[str, Any] = {"question": "How many?", "answer": "#### 3"}
+MMLU: dict[str, Any] = {"question": "Which?", "choices": ["a", "b", "c", "d"], "answer": 1, "subject": "anatomy"}
+
+
+@pytest.mark.parametrize(
+    ("name", "doc", "copy"),
+    [
+        ("ifeval", IFEVAL, {"kwargs": [{"num_words": None}, {"num_words": 3.0, "relation": None}], "key": "1"}),
+        ("ifeval", IFEVAL, {"kwargs": [None, {"num_words": 3}], "prompt": " Write.\n"}),
+        ("gsm8k", GSM8K, {"answer": "#### 3 ", "id": 7}),
+        ("mmlu", MMLU, {"answer": "B", "subject": None}),
+        ("mmlu", MMLU, {"choices": ["a ", " b", "c", "d"], "doc_id": 4}),
+    ],
+)
+def test_copies_of_one_item_hash_alike(name: str, doc: dict[str, Any], copy: dict[str, Any]) -> None:
+    assert content_hash(BENCHMARKS[name], doc | copy) == content_hash(BENCHMARKS[name], doc)
+
+
+@pytest.mark.parametrize(
+    ("name", "doc", "change"),
+    [
+        ("ifeval", IFEVAL, {"kwargs": [{}, {"num_words": 4}]}),
+        ("ifeval", IFEVAL, {"instruction_id_list": ["a:b", "c:e"]}),
+        ("gsm8k", GSM8K, {"answer": "#### 4"}),
+        ("mmlu", MMLU, {"answer": 2}),
+        ("mmlu", MMLU, {"choices": ["b", "a", "c", "d"]}),
+    ],
+)
+def test_another_content_hashes_differently(name: str, doc: dict[str, Any], change: dict[str, Any]) -> None:
+    assert content_hash(BENCHMARKS[name], doc | change) != content_hash(BENCHMARKS[name], doc)
+
+
+def test_the_whole_doc_counts_for_other_benchmarks() -> None:
+    task = of_task("my_task")
+    assert content_hash(task, {"q": 1, "extra": 2}) != content_hash(task, {"q": 1})
+    assert content_hash(task, {"q": 1, "extra": None}) == content_hash(task, {"q": 1})
+
+
+@pytest.mark.parametrize("name", ["ifeval", "gsm8k", "mmlu"])
+def test_a_doc_without_its_content_has_no_hash(name: str) -> None:
+    with pytest.raises(KeyError):
+        content_hash(BENCHMARKS[name], {"question_id": "x/1"})

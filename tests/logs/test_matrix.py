@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mince_gui.base.errors import InputError
+from mince_gui.benchmarks import BENCHMARKS, Benchmark, of_task
+from mince_gui.logs import Check, PerItemLog, ScoreMatrix, build_matrix
+
+TASK = of_task("my_task")
+SMALL = dataclasses.replace(BENCHMARKS["gsm8k"], name="small", total_items=4)
+
+
+def make(
+    model: str,
+    verdicts: dict[str, Sequence[float]],
+    keys: Sequence[str] | None = None,
+    benchmark: Benchmark = TASK,
+    **other: Any,
+) -> PerItemLog:
+    n = len(next(iter(verdicts.values())))
+    names = tuple(keys or (str(i) for i in range(n)))
+    passed = {metric: np.array(values, dtype=np.float64) for metric, values in verdicts.items()}
+    trials = {metric: np.where(np.isnan(values), np.nan, 1.0) for metric, values in passed.items()}
+    fields: dict[str, Any] = {
+        "task": "my_task", "categories": (None,) * n, "hashes": (None,) * n, "format": "made", "source": "here",
+        "timestamp": "2026-01-01",
+    } | other  # fmt: skip
+    return PerItemLog(model=model, benchmark=benchmark, keys=names, passed=passed, trials=trials, **fields)
+
+
+def kinds(matrix: ScoreMatrix) -> dict[str, Check]:
+    return {check.kind: check for check in matrix.checks}
+
+
+def test_items_are_joined_by_key_in_canonical_order() -> None:
+    a = make("a", {"acc": [1, 0, 1]}, keys=("2", "10", "1"), categories=("x", "y", None))
+    b = make("b", {"acc": [0, 1, 1]}, keys=("1", "2", "10"), categories=(None, "x", "y"))
+    matrix = build_matrix(TASK, [a, b])
+    assert matrix.keys == ("1", "2", "10")
+    assert matrix.models == ("a", "b")
+    assert matrix.passed[:, 0].tolist() == [[1, 1, 0], [0, 1, 1]]
+    assert matrix.categories == (None, "x", "y")
+    assert matrix.checks == ()
+
+
+def test_a_metric_that_a_model_lacks_stays_missing() -> None:
+    matrix = build_matrix(TASK, [make("a", {"acc": [1, 0]}), make("b", {"acc": [0, 1], "f1": [0.5, 1]})])
+    assert matrix.metrics == ("acc", "f1")
+    assert np.isnan(matrix.passed[0, 1]).all()
+    assert np.isnan(matrix.trials[0, 1]).all()
+    assert matrix.passed[1, 1].tolist() == [0.5, 1]
+    assert kinds(matrix)["metrics_differ"].message == "f1 is not in the logs of 1 model: a."
+
+
+def test_the_benchmarks_metrics_come_first() -> None:
+    logs = [make("a", {"other": [1, 0], "exact_match,flexible-extract": [1, 0], "exact_match,strict-match": [0, 0]})]
+    small = dataclasses.replace(SMALL, total_items=2)
+    assert build_matrix(small, logs).metrics == ("exact_match,strict-match", "exact_match,flexible-extract", "other")
+
+
+def test_a_model_that_lacks_items_is_left_out_by_name() -> None:
+    matrix = build_matrix(TASK, [make("a", {"acc": [1, 0, 1]}), make("b", {"acc": [1, 0]})])
+    assert matrix.models == ("a",)
+    check = kinds(matrix)["partial_coverage"]
+    assert (check.severity, check.count, check.examples) == ("refusal", 1, ("2",))
+    assert check.message.startswith("b (2026-01-01) is left out")
+
+
+def test_a_model_that_lacks_some_values_is_left_out_by_name() -> None:
+    matrix = build_matrix(TASK, [make("a", {"acc": [1, 0, 1]}), make("b", {"acc": [1, np.nan, 1]})])
+    assert matrix.models == ("a",)
+    assert kinds(matrix)["partial_coverage"].examples == ("1",)
+
+
+def test_a_log_with_foreign_items_does_not_turn_the_others_out() -> None:
+    whole = [make(name, {"acc": [1, 0, 1, 1]}, benchmark=SMALL) for name in ("a", "b")]
+    foreign = make("c", {"acc": [1, 0, 1, 1]}, keys=("0", "1", "2", "77"), benchmark=SMALL)
+    longer = make("d", {"acc": [1, 0, 1, 1, 1]}, benchmark=SMALL)
+    matrix = build_matrix(SMALL, [foreign, longer, *whole])
+    assert matrix.models == ("a", "b")
+    refused = [check for check in matrix.checks if check.kind == "other_items"]
+    assert [check.examples for check in refused] == [("77",), ("4",)]
+
+
+def test_without_a_whole_log_there_is_no_matrix_but_a_way_out() -> None:
+    with pytest.raises(InputError, match="3 of 4 items") as caught:
+        build_matrix(SMALL, [make("a", {"acc": [1, 0, 1]}, benchmark=SMALL)])
+    assert "--limit" in caught.value.remedy
+    with pytest.raises(InputError, match="no logs of GSM8K"):
+        build_matrix(SMALL, [])
+
+
+def test_a_log_that_its_own_check_refuses_is_left_out() -> None:
+    partial = Check("partial", "refusal", "3 items of an unknown number. The run had a limit of 3.", 0)
+    limited = make("a", {"acc": [1, 0, 1]}, checks=(partial,))
+    with pytest.raises(InputError, match="limit of 3"):
+        build_matrix(TASK, [limited])
+
+
+def test_of_several_whole_runs_the_newest_is_taken_and_said_so() -> None:
+    old = make("a", {"acc": [1, 0, 1]}, timestamp="2026-01-01")
+    new = make("a", {"acc": [0, 0, 0]}, timestamp="2026-02-01")
+    newest_but_partial = make("a", {"acc": [1, 1]}, timestamp="2026-03-01")
+    matrix = build_matrix(TASK, [new, newest_but_partial, old])
+    assert matrix.models == ("a",)
+    assert matrix.passed[0, 0].tolist() == [0, 0, 0]
+    assert "2026-02-01" in kinds(matrix)["several_runs"].message
+
+
+def test_contents_that_differ_are_counted_and_the_common_one_is_kept() -> None:
+    logs = [
+        make("a", {"acc": [1, 0]}, hashes=("h0", "h1")),
+        make("b", {"acc": [0, 1]}, hashes=("h0", "other")),
+        make("c", {"acc": [1, 1]}, hashes=(None, "h1")),
+    ]
+    matrix = build_matrix(TASK, logs)
+    assert matrix.hashes == ("h0", "h1")
+    check = kinds(matrix)["content_differs"]
+    assert (check.count, check.examples) == (1, ("1",))
+    assert "b (1)" in check.message
+
+
+def test_two_models_with_the_same_outcomes_are_named() -> None:
+    logs = [make("a", {"acc": [1, 0]}), make("b", {"acc": [0, 0]}), make("c", {"acc": [1, 0]})]
+    assert "a, c have the same outcome" in kinds(build_matrix(TASK, logs))["identical_columns"].message
+
+
+def test_mixed_versions_examples_and_tasks_are_named() -> None:
+    a = make("a", {"acc": [1, 0]}, meta={"lm_eval_version": "0.4.3", "n_shot": 5, "task_version": 3.0})
+    b = make("b", {"acc": [0, 0]}, meta={"lm_eval_version": "0.4.9", "n_shot": 0, "task_version": 3.0}, task="other")
+    messages = " ".join(check.message for check in build_matrix(TASK, [a, b]).checks)
+    for words in ("my_task, other", "0.4.3: 1 model, as a", "0.4.9", "numbers of examples"):
+        assert words in messages
+    assert "task versions" not in messages
+
+
+def test_items_judged_a_different_number_of_times_are_named() -> None:
+    a, b = make("a", {"acc": [1, 0]}), make("b", {"acc": [0, 0]})
+    b.trials["acc"][1] = 3
+    assert kinds(build_matrix(TASK, [a, b]))["trials_differ"].examples == ("1",)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 999), models=st.integers(1, 4), items=st.integers(1, 30))
+def test_the_matrix_scores_as_its_logs_do(seed: int, models: int, items: int) -> None:
+    rng = np.random.default_rng(seed)
+    logs = []
+    for k in range(models):
+        order = rng.permutation(items)
+        logs.append(make(f"m{k}", {"acc": rng.integers(0, 2, items).tolist()}, keys=[str(i) for i in order]))
+    matrix = build_matrix(TASK, logs)
+    assert matrix.keys == tuple(str(i) for i in range(items))
+    assert matrix.scores()[:, 0].tolist() == pytest.approx([log.score("acc") for log in logs])
