@@ -1,0 +1,77 @@
+"""Make a pack: a frozen subset with the content needed to run it offline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mince_gui.app.stream import stream
+from mince_gui.base.errors import UsageError
+from mince_gui.base.events import Emit, Warned, ignore
+from mince_gui.store import Workspace
+from mince_gui.store import logs as stored_logs
+from mince_gui.store import subsets as stored_subsets
+from mince_gui.subset import build_pack, bundled, full_subset, read_dataset, read_subset, write_pack
+from mince_gui.subset.types import FrozenSubset, Pack
+
+
+@dataclass(frozen=True)
+class Packed:
+    """The pack and where its file lies."""
+
+    pack: Pack
+    path: Path
+
+
+def find_subset(ws: Workspace, name_or_file: str) -> FrozenSubset:
+    """A frozen subset by its file or its name: in the workspace first, then among those that ship with mince.
+
+    Raises UsageError that lists the names.
+    """
+    known = {stored.subset.name: stored.subset for stored in stored_subsets.subsets(ws)}
+    if name_or_file in known:
+        return known[name_or_file]
+    path = Path(name_or_file)
+    if path.is_file():
+        return read_subset(path)
+    shipped = {file.stem: file for file in bundled()}
+    if name_or_file in shipped:
+        return read_subset(shipped[name_or_file])
+    raise UsageError(
+        f"'{name_or_file}' is neither a file nor a subset of this workspace.",
+        f"Known: {', '.join([*known, *(name for name in shipped if name not in known)])}.",
+    )
+
+
+def pack(
+    workspace: Path,
+    dataset: Path,
+    *,
+    subset: str | None = None,
+    all_of: str | None = None,
+    accept_revision: bool = False,
+    out: Path | None = None,
+    emit: Emit = ignore,
+) -> Packed:
+    """Pack a subset (by name or file), or with `all_of` the whole benchmark, from the user's dataset files.
+
+    Every item is checked against its hash. Raises InputError that names the item where the dataset is not
+    the one that was frozen, UsageError unless exactly one of `subset` and `all_of` is given.
+    """
+    if (subset is None) == (all_of is None):
+        raise UsageError("Name either a subset or a whole benchmark.", "Use --subset FILE or --all BENCHMARK.")
+    with stream(emit, "pack", unit="items"), Workspace(workspace) as ws:
+        if subset is not None:
+            frozen = find_subset(ws, subset)
+            content = read_dataset(stored_logs.benchmark_of(frozen.benchmark), dataset)
+        else:
+            benchmark = stored_logs.known_benchmark(ws, all_of or "")
+            content = read_dataset(benchmark, dataset)
+            frozen = full_subset(benchmark, content.items)
+        made = build_pack(frozen, content, accept_revision=accept_revision)
+        for line in made.accepted_differences[:20]:
+            emit(Warned(f"accepted: {line}"))
+        path = out or ws.packs_dir / f"{frozen.name}.mincepack"
+        write_pack(path, made)
+        stored_subsets.add_pack(ws, frozen, path)
+        return Packed(made, path)

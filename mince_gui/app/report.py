@@ -1,0 +1,145 @@
+"""Report a run: gather what it is held against, compute, write the document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mince_gui.app.stream import stream
+from mince_gui.app.summary import decode_rates, first_token_seconds, prefill_rates
+from mince_gui.base.canonical import canonical_json, sha256_text
+from mince_gui.base.errors import UsageError
+from mince_gui.base.events import Emit, ignore
+from mince_gui.report import Report, build, write
+from mince_gui.report.types import Ratio, Reference, RunData
+from mince_gui.store import Workspace
+from mince_gui.store import references as stored_references
+from mince_gui.store import runs as stored_runs
+from mince_gui.store.runs import StoredRun
+from mince_gui.subset import read_pack
+
+_SAME_DEVICE = ("runtime", "device", "oga_version", "platform", "cpu", "threads", "timing")
+
+
+@dataclass(frozen=True)
+class Written:
+    """The report and, where one was asked for, its document."""
+
+    report: Report
+    path: Path | None
+
+
+def device_key(run: StoredRun) -> str:
+    """Equal for runs that were made on the same machine, runtime, threads and timing mode."""
+    conditions = run.conditions or {}
+    facts: dict[str, Any] = {name: conditions.get(name) for name in _SAME_DEVICE}
+    return sha256_text(canonical_json({**facts, "machine": run.plan.settings.get("machine")}))[:16]
+
+
+def run_data(ws: Workspace, run: StoredRun) -> RunData:
+    """A stored run as the report needs it. Raises InputError where its pack is gone or changed."""
+    subset = read_pack(run.plan.pack_path).subset
+    items = stored_runs.items(ws, run.run_id)
+    done = [item for item in items if item.state == "done"]
+    missing = {item.item_key: item.cause or "" for item in items if item.state == "missing"}
+    seen = {item.item_key for item in items}
+    planned = subset.item_keys[: run.plan.items]
+    missing.update({key: "not run" for key in planned if key not in seen})
+    return RunData(
+        run_id=run.run_id,
+        benchmark=run.plan.benchmark,
+        model=run.plan.model,
+        subset_name=run.plan.subset,
+        subset_keys=subset.item_keys,
+        total_items=run.plan.total_items,
+        bound_pp=subset.p95_pp,
+        rows={item.item_key: item.scores for item in done},
+        categories={item.item_key: item.category for item in items},
+        wall_seconds=run.elapsed_seconds if done and not missing else None,
+        item_seconds=tuple(item.elapsed_seconds for item in done if item.elapsed_seconds is not None),
+        first_token_seconds=first_token_seconds(done),
+        prefill_rates=prefill_rates(done),
+        decode_rates=decode_rates(done),
+        missing=missing,
+        capped=sum(item.capped for item in done),
+        conditions=run.conditions or {},
+        created=run.created_at,
+        ended=run.ended_at or "",
+        device_key=device_key(run),
+        evidence=subset.evidence,
+    )
+
+
+def own_full_run(ws: Workspace, run: StoredRun) -> Reference | None:
+    """The newest complete full run of the same model folder, task and prompt settings; the same device first."""
+    here = device_key(run)
+    settings = ("chat_template", "max_new_tokens")
+    conditions = run.conditions or {}
+    candidates = [
+        other
+        for other in stored_runs.runs(ws)
+        if other.run_id != run.run_id
+        and other.plan.benchmark == run.plan.benchmark
+        and other.plan.task == run.plan.task
+        and other.done == other.plan.items == other.plan.total_items
+        and (other.conditions or {}).get("model_sha256") == conditions.get("model_sha256")
+        and all(other.plan.settings.get(name) == run.plan.settings.get(name) for name in settings)
+    ]
+    candidates.sort(key=lambda other: device_key(other) != here)
+    if not candidates:
+        return None
+    full = candidates[0]
+    rows = {item.item_key: item.scores for item in stored_runs.items(ws, full.run_id)}
+    return Reference(
+        reference_id=full.run_id,
+        kind="own full run",
+        benchmark=full.plan.benchmark,
+        model=full.plan.model,
+        metrics={
+            metric: Ratio(passed, trials, full.done)
+            for metric, (passed, trials) in stored_runs.totals(ws, full.run_id).items()
+        },
+        source=f"run {full.run_id}",
+        date=full.ended_at or full.created_at,
+        wall_seconds=full.elapsed_seconds,
+        device_key=device_key(full),
+        rows=rows,
+    )
+
+
+def compute(workspace: Path, run_id: str, *, reference: str | None = None) -> Report:
+    """The numbers of one run: drift against its own full run, or the total gap against a stored reference.
+
+    `reference` names a stored reference; without it the newest one of the same model name and benchmark is
+    taken. Raises UsageError for an unknown run or reference, and for a run without a finished item.
+    """
+    with Workspace(workspace) as ws:
+        run = stored_runs.get(ws, run_id)
+        data = run_data(ws, run)
+        if not data.rows:
+            raise UsageError(f"Run {run.run_id} has no finished item.", f"mince run --resume {run.run_id}")
+        own = own_full_run(ws, run) if not data.is_full else None
+        other: Reference | None
+        if reference is not None:
+            other = stored_references.get(ws, reference)
+            if other.benchmark != data.benchmark:
+                raise UsageError(f"Reference {reference} is for {other.benchmark}, the run for {data.benchmark}.")
+        else:
+            stored = stored_references.listing(ws, data.benchmark)
+            other = next((r for r in stored if r.model == data.model), None)
+        if own is None and other is not None and other.kind == "shipped with the demo":
+            # The demo's stored full run is of this very model: the difference is drift.
+            own, other = other, None
+        return build(data, own_full=own, other=other)
+
+
+def report(
+    workspace: Path, run_id: str, *, out: Path | None = None, reference: str | None = None, emit: Emit = ignore
+) -> Written:
+    """Compute and, with `out`, write the document whose kind its suffix names (html, json, csv, md)."""
+    with stream(emit, "report", detail=run_id):
+        computed = compute(workspace, run_id, reference=reference)
+        if out is not None:
+            write(computed, out)
+        return Written(computed, out)

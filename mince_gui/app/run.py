@@ -1,0 +1,262 @@
+"""One run: a model over the items of a pack. New or resumed, in this process or detached.
+
+`create` writes the run's row, `execute` runs what is not done yet, `start_detached` does it in a process of
+its own (`mince run --resume RUN`), which a window only follows. `execute` after an interruption goes on behind
+the last committed item; items that are missing (a crash, a skip) are tried again.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mince_gui.app.run_sink import WorkspaceSink, event_writer
+from mince_gui.app.summary import RunSummary, summarise
+from mince_gui.base.cancel import CancelToken
+from mince_gui.base.canonical import sha256_file
+from mince_gui.base.errors import InputError, MinceError, UsageError
+from mince_gui.base.events import Cause, Emit, Ended, Started, Warned, ignore
+from mince_gui.run import (
+    Earlier,
+    ModelFolder,
+    RunEnd,
+    RunItem,
+    RunnerSettings,
+    Runtime,
+    bundled_runtime,
+    external_runtime,
+    folder_sha256,
+    read_model_folder,
+    run_items,
+)
+from mince_gui.run.types import TimingMode
+from mince_gui.store import Workspace
+from mince_gui.store import logs as stored_logs
+from mince_gui.store import models as stored_models
+from mince_gui.store import runs as stored_runs
+from mince_gui.store import subsets as stored_subsets
+from mince_gui.store.runs import NewRun, StoredRun
+from mince_gui.subset import read_pack, read_subset
+from mince_gui.subset.types import Pack
+from mince_gui.tasks import get as get_task
+from mince_gui.tasks import load_template
+from mince_gui.tasks.types import Answer, Render, Scored, Task
+
+
+@dataclass(frozen=True)
+class RunOrder:
+    """What `mince run` is asked for.
+
+    `subset` is a pack file, the name of a pack in the workspace, a frozen subset's file, or "full" (with
+    `task`, where the workspace has full packs of several benchmarks); None = the only pack there is. `runtime` None = the bundled one,
+    otherwise the path of a Python that has onnxruntime-genai. `limit` takes the first items of the subset.
+    """
+
+    model_dir: Path
+    subset: str | None = None
+    task: str | None = None
+    runtime: str | None = None
+    timing: TimingMode = "standard"
+    threads: int | None = None
+    chat_template: str = "auto"
+    limit: int | None = None
+    max_new_tokens: int | None = None
+
+
+def create(workspace: Path, order: RunOrder) -> str:
+    """Check everything that can be checked before a model is loaded, and write the run; returns its id.
+
+    Raises UsageError for an unknown subset, task or runtime, InputError for a broken pack or model folder.
+    """
+    if order.timing != "standard":
+        raise UsageError("Fast timing is not there yet.", "Use --timing standard.")
+    if order.limit is not None and order.limit < 1:
+        raise UsageError("--limit must be at least 1.")
+    with Workspace(workspace) as ws:
+        pack_path = _find_pack(ws, order)
+        pack = read_pack(pack_path)
+        task = get_task(order.task or stored_logs.benchmark_of(pack.subset.benchmark).default_task)
+        if task.benchmark != pack.subset.benchmark:
+            raise UsageError(
+                f"Task {task.name} is for {task.benchmark}, the pack {pack.subset.name} for {pack.subset.benchmark}."
+            )
+        model = read_model_folder(order.model_dir)
+        _runtime(order.runtime)
+        # Renders the first prompt, so that a missing few-shot example or a broken template is seen at once.
+        _requests(pack, task, model, order.chat_template, order.max_new_tokens, 1)
+        return stored_runs.create(
+            ws,
+            NewRun(
+                benchmark=pack.subset.benchmark,
+                task=task.name,
+                subset=pack.subset.name,
+                total_items=pack.subset.total_items,
+                items=min(len(pack.items), order.limit or len(pack.items)),
+                model=model.name,
+                model_dir=order.model_dir.absolute(),
+                pack_path=pack_path.absolute(),
+                pack_sha256=sha256_file(pack_path),
+                settings={
+                    "runtime": order.runtime,
+                    "timing": order.timing,
+                    "threads": order.threads,
+                    "chat_template": order.chat_template,
+                    "limit": order.limit,
+                    "max_new_tokens": order.max_new_tokens,
+                    "machine": platform.node(),
+                },
+            ),
+        )
+
+
+def _find_pack(ws: Workspace, order: RunOrder) -> Path:
+    packs = stored_subsets.packs(ws)
+    names = ", ".join(pack.name for pack in packs) or "none yet; make one with mince pack"
+    if order.subset is None:
+        if len(packs) == 1:
+            return _there(packs[0].path, packs[0].name)
+        raise UsageError("Which subset to run is not said.", f"Name one with --subset. Packs: {names}.")
+    if order.subset == "full":
+        benchmark = get_task(order.task).benchmark if order.task else None
+        full = [p for p in packs if p.is_full and benchmark in (None, p.benchmark)]
+        if len(full) == 1:
+            return _there(full[0].path, full[0].name)
+        if full:
+            raise UsageError("Full packs of several benchmarks are in the workspace.", "Say which with --task.")
+        raise UsageError("No full pack is in the workspace.", "Make one: mince pack --all BENCHMARK --dataset PATH")
+    for known in packs:
+        if known.name == order.subset:
+            return _there(known.path, known.name)
+    path = Path(order.subset)
+    if not path.is_file():
+        raise UsageError(
+            f"'{order.subset}' is neither a file nor a pack of this workspace.",
+            f"Packs: {names}.",
+        )
+    if path.suffix == ".mincepack":
+        pack = read_pack(path)
+        stored_subsets.add_pack(ws, pack.subset, path)
+        return path
+    subset = read_subset(path)
+    for known in packs:
+        if known.name == subset.name and read_pack(known.path).subset.item_keys == subset.item_keys:
+            return known.path
+    raise UsageError(
+        f"No pack of this workspace carries the items of {subset.name}.",
+        f"Make it: mince pack --subset {path} --dataset PATH",
+    )
+
+
+def _there(path: Path, name: str) -> Path:
+    if not path.is_file():
+        raise InputError(f"The pack {name} was at {path} and is gone.", "Put it back, or make it again: mince pack")
+    return path
+
+
+def _runtime(named: str | None) -> Runtime:
+    if named is None or named == "bundled":
+        return bundled_runtime()
+    return external_runtime(Path(named))
+
+
+def _renderer(task: Task, model: ModelFolder, chat_template: str) -> tuple[Render | None, str, str]:
+    """The chat template's render function, the name of its file and its SHA-256."""
+    if not task.uses_chat and chat_template == "auto":
+        return None, "none (this task's prompts are plain)", ""
+    named: Literal["auto", "none"] | Path
+    match chat_template:
+        case "auto" | "none":
+            named = chat_template
+        case _:
+            named = Path(chat_template)
+    template = load_template(model.path, named)
+    if template is None:
+        return None, "none" if chat_template == "none" else "none in the model folder", ""
+    return template.render, template.origin.name, template.sha256
+
+
+def _requests(
+    pack: Pack, task: Task, model: ModelFolder, chat_template: str, max_new_tokens: int | None, count: int
+) -> list[RunItem]:
+    render, _, _ = _renderer(task, model, chat_template)
+    items = []
+    for position, item in enumerate(pack.items[:count]):
+        shots: Sequence[Any] = pack.fewshot.get(item.category or "", pack.fewshot.get("", ()))
+        request = task.request(item.doc, shots, render=render, max_new_tokens=max_new_tokens)
+        items.append(RunItem(position, item.key, item.category, item.doc, request))
+    return items
+
+
+def execute(workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: CancelToken | None = None) -> RunSummary:
+    """Run every item that is not done yet. Each is committed before the next starts.
+
+    Events go to `emit` and to the run's event file. The run's row is closed with a cause however this ends,
+    but for SIGKILL and power loss, after which the row's process is gone and the run counts as interrupted.
+    """
+    cancel = cancel or CancelToken()
+    with Workspace(workspace) as ws:
+        run = stored_runs.get(ws, run_id)
+        run_id = run.run_id
+        stored_runs.take(ws, run_id)
+        with event_writer(ws.events_file(run_id), emit) as tell:
+            tell(Started("run", run.plan.items, "items", f"{run.plan.subset} on {run.plan.model}"))
+            cause: Cause = "failed"
+            detail = "ended without a reason: a defect of mince-gui"
+            try:
+                end = _execute(ws, run, tell, cancel)
+                cause = "incomplete" if end.cause == "done" and end.missing else end.cause
+                detail = f"{end.missing} of {run.plan.items} items are missing" if cause == "incomplete" else end.detail
+            except MinceError as exc:
+                detail = str(exc)
+                raise
+            finally:
+                stored_runs.end(ws, run_id, cause, detail)
+                tell(Ended(cause, detail))
+        return summarise(ws, run_id)
+
+
+def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> RunEnd:
+    plan = run.plan
+    settings = plan.settings
+    if not plan.pack_path.is_file() or sha256_file(plan.pack_path) != plan.pack_sha256:
+        raise InputError(f"The pack {plan.pack_path} is gone or changed since the run began.", "Start a new run.")
+    task = get_task(plan.task)
+    model = read_model_folder(plan.model_dir)
+    render, template, template_sha256 = _renderer(task, model, settings["chat_template"])
+    if task.uses_chat and render is None and settings["chat_template"] == "auto":
+        emit(Warned(f"{plan.model} has no chat template: prompts are plain.", "Give one with --chat-template FILE."))
+    pack = read_pack(plan.pack_path)
+    items = _requests(pack, task, model, settings["chat_template"], settings["max_new_tokens"], plan.items)
+    before = stored_runs.items(ws, run.run_id)
+    done = {item.position for item in before if item.state == "done"}
+    digest = stored_models.folder_sha256(ws, model.path, model.name, lambda path: folder_sha256(path, cancel=cancel))
+
+    def score(item: RunItem, answer: Answer) -> Scored:
+        return task.score(item.doc, answer)
+
+    return run_items(
+        [item for item in items if item.position not in done],
+        run_id=run.run_id,
+        runtime=_runtime(settings["runtime"]),
+        model_dir=model.path,
+        score=score,
+        sink=WorkspaceSink(ws, run.run_id),
+        emit=emit,
+        cancel=cancel,
+        settings=RunnerSettings(
+            model_sha256=digest,
+            threads=settings["threads"],
+            timing=settings["timing"],
+            chat_template=template,
+            chat_template_sha256=template_sha256,
+            max_new_tokens=settings["max_new_tokens"],
+        ),
+        total=plan.items,
+        # Missing items are tried again, so only done ones count as earlier.
+        earlier=Earlier(
+            done=len(done), capped=sum(item.capped for item in before), sums=stored_runs.totals(ws, run.run_id)
+        ),
+    )

@@ -1,0 +1,114 @@
+"""A run in numbers: what `mince run --json` prints and what a report starts from."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mince_gui.store import Workspace
+from mince_gui.store import runs as stored_runs
+from mince_gui.store.runs import StoredItem
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """`scores` are (passed, trials) over done items; `missing` maps item key to cause; times in seconds."""
+
+    run_id: str
+    benchmark: str
+    model: str
+    runtime: str | None
+    device: str | None
+    subset: str
+    items: int
+    done: int
+    missing: Mapping[str, str]
+    not_run: int
+    scores: Mapping[str, tuple[float, float]]
+    capped: int
+    elapsed_seconds: float
+    first_token_seconds: float | None
+    prefill_rate: float | None
+    decode_rate: float | None
+    cause: str | None
+    detail: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `run --json` (keys as in DESIGN.md); scores in percent."""
+        return {
+            "run_id": self.run_id,
+            "model": self.model,
+            "runtime": self.runtime,
+            "device": self.device,
+            "subset": self.subset,
+            "benchmark": self.benchmark,
+            "items": self.items,
+            "done": self.done,
+            "missing": dict(self.missing),
+            "not_run": self.not_run,
+            "scores": {
+                metric: {"score": 100.0 * passed / trials if trials else None, "passed": passed, "trials": trials}
+                for metric, (passed, trials) in self.scores.items()
+            },
+            "timing": {
+                "wall_seconds": self.elapsed_seconds,
+                "first_token_seconds": self.first_token_seconds,
+                "prefill_tokens_per_second": self.prefill_rate,
+                "decode_tokens_per_second": self.decode_rate,
+            },
+            "capped": self.capped,
+            "ended": {"cause": self.cause, "detail": self.detail},
+        }
+
+
+def median(values: Sequence[float]) -> float | None:
+    """The median, None of nothing."""
+    return statistics.median(values) if values else None
+
+
+def first_token_seconds(items: Sequence[StoredItem]) -> tuple[float, ...]:
+    """Seconds to the first token of every generated item."""
+    return tuple(i.first_token_seconds for i in items if i.first_token_seconds is not None)
+
+
+def prefill_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
+    """Prompt tokens per second of prefill, per item."""
+    return tuple(i.prompt_tokens / i.prefill_seconds for i in items if i.prompt_tokens and i.prefill_seconds)
+
+
+def decode_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
+    """Tokens per second after the first, per item that has at least two."""
+    return tuple(
+        (i.output_tokens - 1) / i.decode_seconds
+        for i in items
+        if i.output_tokens and i.output_tokens > 1 and i.decode_seconds
+    )
+
+
+def summarise(ws: Workspace, run_id: str) -> RunSummary:
+    """The run as it stands. Raises UsageError for an unknown one."""
+    run = stored_runs.get(ws, run_id)
+    items = stored_runs.items(ws, run.run_id)
+    conditions = run.conditions or {}
+    return RunSummary(
+        run_id=run.run_id,
+        benchmark=run.plan.benchmark,
+        model=run.plan.model,
+        runtime=conditions.get("runtime"),
+        device=conditions.get("device"),
+        subset=run.plan.subset,
+        items=run.plan.items,
+        done=run.done,
+        missing={item.item_key: item.cause or "" for item in items if item.state == "missing"},
+        not_run=run.plan.items - len(items),
+        scores=stored_runs.totals(ws, run.run_id),
+        capped=sum(item.capped for item in items),
+        elapsed_seconds=run.elapsed_seconds,
+        first_token_seconds=median(first_token_seconds(items)),
+        prefill_rate=median(prefill_rates(items)),
+        decode_rate=median(decode_rates(items)),
+        cause=run.cause,
+        detail=run.detail,
+    )

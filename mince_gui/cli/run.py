@@ -1,0 +1,105 @@
+"""mince run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mince_gui.app.run import RunOrder, create, execute
+from mince_gui.app.summary import RunSummary
+from mince_gui.base.errors import ItemsMissingError, MinceError
+from mince_gui.base.events import Emit, Event, ignore, to_json
+from mince_gui.cli.console import LiveLine, cancel_on_interrupt, json_option, print_json, table, workspace_option
+from mince_gui.report.format import percent, rate
+from mince_gui.report.format import seconds as duration
+from mince_gui.run.types import TimingMode
+
+
+def print_run(summary: RunSummary) -> None:
+    """Scores with their coverage, then the timing."""
+    click.echo(f"{summary.subset} on {summary.model} ({summary.device or 'device not known'}), run {summary.run_id}")
+    rows = [
+        (metric, percent(100 * passed / trials if trials else None), f"{passed:g}/{trials:g}",
+         f"{summary.done} of {summary.items} items")
+        for metric, (passed, trials) in summary.scores.items()
+    ]  # fmt: skip
+    if rows:
+        click.echo(table(("metric", "score", "passed", "coverage"), rows))
+    click.echo(
+        f"{duration(summary.elapsed_seconds)}; time to first token {duration(summary.first_token_seconds)}, "
+        f"prefill {rate(summary.prefill_rate)}, decode {rate(summary.decode_rate)} (medians)"
+    )
+    if summary.capped:
+        click.echo(f"! {summary.capped} answers were cut at the token cap")
+    for key, cause in list(summary.missing.items())[:10]:
+        click.echo(f"! item {key} is missing: {cause}")
+
+
+def finish(summary: RunSummary) -> None:
+    """Raise the error, and so the exit code, that the run's end deserves."""
+    again = f"Go on: mince run --resume {summary.run_id}"
+    if summary.cause == "incomplete":
+        raise ItemsMissingError(f"{summary.detail}: the score is of {summary.done} items only.", again)
+    if summary.cause == "stopped":
+        raise MinceError(f"Stopped at {summary.done} of {summary.items}; what is done is kept.", again)
+    if summary.cause != "done":
+        raise MinceError(f"The run ended ({summary.cause}): {summary.detail}", again)
+
+
+def _jsonl(event: Event) -> None:
+    click.echo(to_json(event))
+
+
+@click.command("run")
+@click.option("--model", "model_dir", type=click.Path(path_type=Path, file_okay=False), help="An OGA model folder.")
+@click.option("--subset", help="A pack's file or name, a subset's file, or 'full' (default: the only pack).")
+@click.option("--task", help="The task, where the benchmark has several.")
+@click.option("--runtime", help="A Python that has onnxruntime-genai (default: the bundled one).")
+@click.option("--timing", type=click.Choice(("standard", "fast")), default="standard", show_default=True)
+@click.option("--threads", type=click.IntRange(1), help="Threads of ONNX Runtime.")
+@click.option("--chat-template", default="auto", show_default=True, metavar="auto|none|FILE")
+@click.option("--limit", type=click.IntRange(1), help="Only the first items of the subset.")
+@click.option("--max-new-tokens", type=click.IntRange(1), help="Cap of generated tokens (default: the task's).")
+@click.option("--resume", metavar="RUN", help="Go on with an interrupted or stopped run.")
+@click.option("--events", type=click.Choice(("live", "jsonl", "none")), default="live", show_default=True)
+@workspace_option
+@json_option
+def run_command(
+    model_dir: Path | None,
+    subset: str | None,
+    task: str | None,
+    runtime: str | None,
+    timing: TimingMode,
+    threads: int | None,
+    chat_template: str,
+    limit: int | None,
+    max_new_tokens: int | None,
+    resume: str | None,
+    events: str,
+    workspace: Path,
+    as_json: bool,
+) -> None:
+    """Run a model over a subset, item by item, each committed before the next; or resume a run.
+
+    Ctrl-C stops it; nothing that is done is lost.
+    """
+    emits: dict[str, Emit] = {"live": LiveLine(), "jsonl": _jsonl, "none": ignore}
+    emit = emits[events]
+    with cancel_on_interrupt() as cancel:
+        if resume is None:
+            if model_dir is None:
+                raise click.UsageError("Give --model (and --subset), or --resume RUN.")
+            order = RunOrder(model_dir, subset, task, runtime, timing, threads, chat_template, limit, max_new_tokens)
+            resume = create(workspace, order)
+        elif model_dir is not None or subset is not None:
+            raise click.UsageError("--resume takes model, subset and options from the run; leave them out.")
+        summary = execute(workspace, resume, emit=emit, cancel=cancel)
+    if as_json:
+        print_json(summary.to_json())
+    elif events != "jsonl":
+        print_run(summary)
+    finish(summary)
+
+
+COMMANDS = {"run": run_command}

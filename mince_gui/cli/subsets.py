@@ -1,0 +1,126 @@
+"""mince freeze, mince pack, mince subsets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mince_gui.app.freeze import freeze
+from mince_gui.app.listings import list_subsets
+from mince_gui.app.pack import pack
+from mince_gui.cli.console import LiveLine, json_option, print_json, table, workspace_option
+from mince_gui.report.format import percent, pp
+from mince_gui.subset.types import FrozenSubset
+
+
+def _bound(subset: FrozenSubset) -> str:
+    return pp(subset.p95_pp, signed=False) if subset.p95_pp is not None else "no bound"
+
+
+@click.command("freeze")
+@click.option("--benchmark", required=True)
+@click.option("--n", type=click.IntRange(1), required=True, help="How many items.")
+@click.option("--seed", type=click.IntRange(0), default=42, show_default=True)
+@click.option("--sampler", type=click.Choice(("uniform", "stratified")), default="uniform", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it.")
+@workspace_option
+@json_option
+def freeze_command(
+    benchmark: str, n: int, seed: int, sampler: str, out: Path | None, workspace: Path, as_json: bool
+) -> None:
+    """Draw a subset once and write it to a file: ids and hashes, no item texts."""
+    frozen = freeze(workspace, benchmark, n, seed=seed, sampler=sampler, out=out, emit=LiveLine())
+    subset = frozen.subset
+    if as_json:
+        print_json({"name": subset.name, "n": subset.n, "p95_pp": subset.p95_pp, "path": str(frozen.path)})
+        return
+    click.echo(f"{subset.name}: {subset.n:,} of {subset.total_items:,} items, seed {seed}, bound {_bound(subset)}")
+    rows = [
+        (model, metric, percent(full), percent(part), pp(drift))
+        for model, metrics in subset.drift_table.items()
+        for metric, (full, part, drift) in metrics.items()
+    ]
+    click.echo(table(("calibration model", "metric", "full", "subset", "drift"), rows, left=2))
+    click.echo(str(frozen.path))
+
+
+@click.command("pack")
+@click.option("--subset", help="A frozen subset: its file or its name.")
+@click.option("--all", "all_of", metavar="BENCHMARK", help="The whole benchmark instead, for full runs.")
+@click.option("--dataset", type=click.Path(path_type=Path, exists=True), required=True, help="Your dataset's files.")
+@click.option("--accept-revision", is_flag=True, help="Take items whose content differs, and record each.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it.")
+@workspace_option
+@json_option
+def pack_command(
+    subset: str | None,
+    all_of: str | None,
+    dataset: Path,
+    accept_revision: bool,
+    out: Path | None,
+    workspace: Path,
+    as_json: bool,
+) -> None:
+    """Make a pack: a subset with the content needed to run it offline, checked item by item."""
+    packed = pack(
+        workspace,
+        dataset,
+        subset=subset,
+        all_of=all_of,
+        accept_revision=accept_revision,
+        out=out,
+        emit=LiveLine(),
+    )
+    made = packed.pack
+    if as_json:
+        print_json(
+            {
+                "name": made.subset.name,
+                "items": len(made.items),
+                "accepted": list(made.accepted_differences),
+                "path": str(packed.path),
+            }
+        )
+        return
+    click.echo(f"{made.subset.name}: {len(made.items):,} items")
+    click.echo(str(packed.path))
+
+
+@click.command("subsets")
+@workspace_option
+@json_option
+def subsets_command(workspace: Path, as_json: bool) -> None:
+    """List frozen subsets and packs."""
+    subsets, packs = list_subsets(workspace)
+    if as_json:
+        print_json(
+            {
+                "subsets": [
+                    {"name": s.subset.name, "n": s.subset.n, "p95_pp": s.subset.p95_pp, "path": str(s.path)}
+                    for s in subsets
+                ],
+                "packs": [{"name": p.name, "n": p.n, "is_full": p.is_full, "path": str(p.path)} for p in packs],
+            }
+        )
+        return
+    if not subsets and not packs:
+        click.echo("No subsets yet. Freeze one: mince freeze --benchmark B --n N")
+        return
+    packed = {p.name for p in packs}
+    rows = [
+        (
+            s.subset.name,
+            s.subset.sampler,
+            f"{s.subset.n:,}/{s.subset.total_items:,}",
+            _bound(s.subset),
+            "pack" if s.subset.name in packed else "no pack",
+        )
+        for s in subsets
+    ]
+    rows += [(p.name, "full" if p.is_full else "pack only", f"{p.n:,}", "", "pack") for p in packs
+             if p.name not in {s.subset.name for s in subsets}]  # fmt: skip
+    click.echo(table(("subset", "sampler", "items", "bound", ""), rows, left=2))
+
+
+COMMANDS = {"freeze": freeze_command, "pack": pack_command, "subsets": subsets_command}

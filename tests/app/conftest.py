@@ -1,0 +1,36 @@
+"""The demo, walked once; several tests look at what it left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mince_gui.app.demo import DemoPart, demo, prepare
+from mince_gui.base.events import Event
+
+
+@dataclass(frozen=True)
+class Walked:
+    """The demo's parts, its workspace and every event that it emitted."""
+
+    parts: list[DemoPart]
+    workspace: Path
+    events: list[Event]
+
+
+@pytest.fixture(scope="session")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> Walked:
+    """`mince demo`, subset and full runs by the real worker, once a session."""
+    workspace = tmp_path_factory.mktemp("demo")
+    events: list[Event] = []
+    return Walked(demo(workspace, emit=events.append), workspace, events)
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with the demo's logs, subsets and packs, and no runs."""
+    workspace = tmp_path_factory.mktemp("prepared")
+    prepare(workspace)
+    return workspace
