@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 
@@ -11,10 +11,10 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     """Write `data` to `path`: temporary file beside it, fsync, replace. Text is UTF-8 with \\n line ends."""
     raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        # Not tempfile.mkstemp: its files are for the owner's eyes only, and a report is made to be shared.
+        with temporary.open("xb") as file:
             file.write(raw)
             file.flush()
             os.fsync(file.fileno())

@@ -53,10 +53,21 @@ class PackItem:
 
 @dataclass(frozen=True)
 class Pack:
-    """A subset plus docs and few-shot examples. `fewshot` maps a category (or "") to example docs, in order."""
+    """A subset plus docs and few-shot examples. `fewshot` maps a category (or "") to example docs, in order.
+
+    `accepted_differences` are keys of items whose content differs from the subset's hash and was
+    accepted; `source` names the dataset file and its SHA-256.
+    """
 
     subset: FrozenSubset
     items: tuple[PackItem, ...]
     fewshot: Mapping[str, tuple[Mapping[str, Any], ...]]
     licence: str = ""
     accepted_differences: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """Keys of items that the subset has no content hash for, so that nothing proves their content."""
+        hashes = self.subset.hashes
+        return tuple(key for key, known in zip(self.subset.item_keys, hashes, strict=True) if known is None)

@@ -1,0 +1,92 @@
+"""JSON from elsewhere: parsed within limits, every field checked, every fault named with its place."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from mince_gui.base.errors import InputError
+
+_LONGEST_NUMBER = 40
+
+
+def parse_object(raw: bytes, where: str, remedy: str) -> dict[str, Any]:
+    """The JSON object in `raw`. `where` names file and line. Raises InputError with `remedy`."""
+    try:
+        value = json.loads(raw.decode("utf-8-sig"), parse_constant=_no_constant, parse_float=_finite, parse_int=_short)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where} is not UTF-8 text (byte {error.start}).", remedy) from error
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{where} is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno}).", remedy
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} is not valid JSON: {error}.", remedy) from error
+    if not isinstance(value, dict):
+        raise InputError(f"{where} holds no JSON object.", remedy)
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is too large for a number")
+    return value
+
+
+def _short(text: str) -> int:
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError(f"{text[:20]}... is too long for a number")
+    return int(text)
+
+
+class Fields:
+    """Typed access to the fields of one JSON object; a wrong one is an InputError that names it."""
+
+    def __init__(self, body: Mapping[str, Any], where: str, remedy: str) -> None:
+        self.body = body
+        self.where = where
+        self.remedy = remedy
+
+    def refuse(self, what: str) -> InputError:
+        """The error to raise: the place, then `what`."""
+        return InputError(f"{self.where}: {what}", self.remedy)
+
+    def text(self, name: str) -> str:
+        """A text."""
+        value = self._get(name)
+        if not isinstance(value, str):
+            raise self.refuse(f"'{name}' is not a text.")
+        return value
+
+    def whole(self, name: str, least: int = 0) -> int:
+        """A whole number of at least `least`."""
+        value = self._get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise self.refuse(f"'{name}' is not a whole number of at least {least}.")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        value = self._get(name)
+        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+            raise self.refuse(f"'{name}' is not a list of texts.")
+        return tuple(value)
+
+    def object(self, name: str) -> dict[str, Any]:
+        """An object."""
+        value = self._get(name)
+        if not isinstance(value, dict):
+            raise self.refuse(f"'{name}' is not an object.")
+        return value
+
+    def _get(self, name: str) -> Any:
+        if name not in self.body:
+            raise self.refuse(f"'{name}' is missing.")
+        return self.body[name]

@@ -1,0 +1,147 @@
+"""A pack as one file, `.mincepack`: a zip of manifest.json, items.jsonl and fewshot.jsonl, verified on every read."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mince_gui import __version__
+from mince_gui.base.errors import InputError
+from mince_gui.base.files import write_atomic
+from mince_gui.benchmarks import BENCHMARKS, of_task
+from mince_gui.subset.jsonfile import Fields, parse_object
+from mince_gui.subset.packing import item_hash
+from mince_gui.subset.subset_file import subset_from_json, subset_to_json
+from mince_gui.subset.types import SCHEMA, FrozenSubset, Pack, PackItem
+
+KIND = "mince-gui pack"
+SUFFIX = ".mincepack"
+
+_MANIFEST, _ITEMS, _FEWSHOT = "manifest.json", "items.jsonl", "fewshot.jsonl"
+# Uncompressed bytes; the largest real pack (all of MMLU) has 8 MB of items.
+_LIMITS = {_MANIFEST: 64 << 20, _ITEMS: 512 << 20, _FEWSHOT: 64 << 20}
+_EARLIEST = (1980, 1, 1, 0, 0, 0)
+_REMEDY = "Make the pack again with mince pack, or take the original file."
+
+
+def write_pack(path: Path, pack: Pack) -> None:
+    """Write `pack` to `path` (atomic). Equal packs give equal bytes."""
+    items = [{"key": item.key, "category": item.category, "doc": item.doc} for item in pack.items]
+    examples = [{"category": category, "doc": doc} for category, docs in pack.fewshot.items() for doc in docs]
+    members = {_ITEMS: _lines(items), _FEWSHOT: _lines(examples)}
+    manifest = {
+        "kind": KIND,
+        "schema": SCHEMA,
+        "tool_version": __version__,
+        "licence": pack.licence,
+        "source": pack.source,
+        "accepted_differences": list(pack.accepted_differences),
+        "unverified": list(pack.unverified),
+        "files": {
+            name: {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()} for name, raw in members.items()
+        },
+        "subset": subset_to_json(pack.subset),
+    }
+    text = json.dumps(manifest, ensure_ascii=True, indent=1, allow_nan=False) + "\n"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, raw in {_MANIFEST: text.encode(), **members}.items():
+            # The system's own name, time and rights stay out, so that the bytes depend on the content alone.
+            info = zipfile.ZipInfo(name, _EARLIEST)
+            info.create_system = 3
+            info.external_attr = 0o644 << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, raw, compresslevel=9)
+    write_atomic(path, buffer.getvalue())
+
+
+def read_pack(path: Path) -> Pack:
+    """The verified pack of `path`. Raises InputError that names the file, the member or the item at fault."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = _check_members(archive, path)
+            raw = {name: archive.read(name) for name in sizes}
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions.") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise InputError(f"{path} is not a whole pack file: {error}.", _REMEDY) from error
+    manifest = Fields(parse_object(raw[_MANIFEST], f"{path}, {_MANIFEST}", _REMEDY), f"{path}, {_MANIFEST}", _REMEDY)
+    if manifest.body.get("kind") != KIND:
+        raise manifest.refuse("this is no pack manifest.")
+    if (schema := manifest.whole("schema", 1)) != SCHEMA:
+        raise manifest.refuse(f"pack schema {schema}; this version reads schema {SCHEMA}.")
+    files = manifest.object("files")
+    for name in (_ITEMS, _FEWSHOT):
+        stated = files.get(name)
+        found = {"bytes": len(raw[name]), "sha256": hashlib.sha256(raw[name]).hexdigest()}
+        if stated != found:
+            raise InputError(f"{path}: {name} is not what the manifest says (size or SHA-256).", _REMEDY)
+    subset = subset_from_json(manifest.object("subset"), f"{path}, subset")
+    accepted = manifest.texts("accepted_differences")
+    return Pack(
+        subset=subset,
+        items=_items(raw[_ITEMS], subset, frozenset(accepted), path),
+        fewshot=_fewshot(raw[_FEWSHOT], path),
+        licence=manifest.text("licence"),
+        accepted_differences=accepted,
+        source=manifest.text("source"),
+    )
+
+
+def _lines(rows: list[dict[str, Any]]) -> bytes:
+    """JSON lines in ASCII, so that any text, lone surrogates too, comes back as it was."""
+    return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows).encode("ascii")
+
+
+def _check_members(archive: zipfile.ZipFile, path: Path) -> list[str]:
+    """The names of the three members. Raises InputError before anything is unpacked."""
+    names = [info.filename for info in archive.infolist()]
+    for name in names:
+        if name not in _LIMITS:
+            raise InputError(f"{path} holds {name!r}, which does not belong into a pack.", _REMEDY)
+        if names.count(name) > 1:
+            raise InputError(f"{path} holds {name} more than once.", _REMEDY)
+    for name, limit in _LIMITS.items():
+        if name not in names:
+            raise InputError(f"{path} holds no {name}.", _REMEDY)
+        size = archive.getinfo(name).file_size
+        if size > limit:
+            raise InputError(f"{path}: {name} would unpack to {size >> 20} MB; {limit >> 20} MB is the most.", _REMEDY)
+    return names
+
+
+def _rows(raw: bytes, name: str, path: Path) -> Iterator[Fields]:
+    for number, line in enumerate(raw.splitlines(), start=1):
+        where = f"{path}, {name}, line {number}"
+        yield Fields(parse_object(line, where, _REMEDY), where, _REMEDY)
+
+
+def _items(raw: bytes, subset: FrozenSubset, accepted: frozenset[str], path: Path) -> tuple[PackItem, ...]:
+    benchmark = BENCHMARKS.get(subset.benchmark) or of_task(subset.benchmark)
+    items: list[PackItem] = []
+    for row in _rows(raw, _ITEMS, path):
+        category = None if row.body.get("category") is None else row.text("category")
+        items.append(PackItem(row.text("key"), category, row.object("doc")))
+    if len(items) != subset.n:
+        raise InputError(f"{path}: {_ITEMS} holds {len(items)} items, the subset {subset.n}.", _REMEDY)
+    for item, key, expected in zip(items, subset.item_keys, subset.hashes, strict=True):
+        if item.key != key:
+            raise InputError(f"{path}: {_ITEMS} holds item {item.key} where the subset has {key}.", _REMEDY)
+        if expected is None or key in accepted:
+            continue
+        if item_hash(benchmark, key, item.doc, str(path)) != expected:
+            raise InputError(f"{path}: the content of item {key} is not what the subset's hash says.", _REMEDY)
+    return tuple(items)
+
+
+def _fewshot(raw: bytes, path: Path) -> Mapping[str, tuple[Mapping[str, Any], ...]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in _rows(raw, _FEWSHOT, path):
+        found.setdefault(row.text("category"), []).append(row.object("doc"))
+    return {category: tuple(docs) for category, docs in found.items()}

@@ -1,0 +1,81 @@
+"""A pack: a frozen subset plus the content needed to run it, from the user's own dataset."""
+
+from __future__ import annotations
+
+from mince_gui.base.errors import InputError
+from mince_gui.benchmarks import Benchmark, content_hash
+from mince_gui.subset.dataset import Dataset, Doc
+from mince_gui.subset.types import FrozenSubset, Pack, PackItem
+
+_EXAMPLES = 5
+
+
+def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool = False) -> Pack:
+    """Join `subset` with the docs of `dataset`, each checked against its content hash.
+
+    An item that differs is refused, or with `accept_revision` taken and recorded in
+    `accepted_differences`. Items without a hash in the subset are taken and stay `unverified`.
+    Few-shot examples are those of the items' categories. Raises InputError that names the item.
+    """
+    benchmark = dataset.benchmark
+    if subset.benchmark != benchmark.name:
+        raise InputError(
+            f"The subset {subset.name} is of {subset.benchmark}, but the dataset was read as {benchmark.name}.",
+            f"Choose the dataset of {subset.benchmark}.",
+        )
+    absent = [key for key in subset.item_keys if key not in dataset.items]
+    if absent:
+        raise InputError(
+            f"{dataset.source} lacks {len(absent)} of the {subset.n} items of {subset.name}: {_some(absent)}.",
+            f"Choose the complete test set of {benchmark.title}.",
+        )
+    differing = [
+        key
+        for key, expected in zip(subset.item_keys, subset.hashes, strict=True)
+        if expected is not None and item_hash(benchmark, key, dataset.items[key], dataset.source) != expected
+    ]
+    if differing and not accept_revision:
+        raise InputError(
+            f"{len(differing)} of the {subset.n} items of {subset.name} read differently in {dataset.source} "
+            f"than in the calibration logs: {_some(differing)}.",
+            "Use the same revision of the dataset, or accept the difference (--accept-revision); "
+            "the pack then names these items.",
+        )
+    items = tuple(
+        PackItem(key, benchmark.category(dataset.items[key], key), dataset.items[key]) for key in subset.item_keys
+    )
+    needed = {item.category for item in items}
+    fewshot: dict[str, tuple[Doc, ...]] = {
+        category: docs for category, docs in sorted(dataset.fewshot.items()) if category in needed or not category
+    }
+    if dataset.fewshot:
+        without = sorted(str(category) for category in needed if category not in fewshot)
+        if without and "" not in fewshot:
+            raise InputError(
+                f"There are no few-shot examples for {_some(without)}.",
+                f"Choose the few-shot file that belongs to {dataset.source}.",
+            )
+    return Pack(
+        subset=subset,
+        items=items,
+        fewshot=fewshot,
+        licence=f"{benchmark.dataset}: {benchmark.licence}" if benchmark.licence else "",
+        accepted_differences=tuple(differing),
+        source=f"{dataset.source} (SHA-256 {dataset.revision})",
+    )
+
+
+def item_hash(benchmark: Benchmark, key: str, doc: Doc, where: str) -> str:
+    """The content hash of one doc. Raises InputError that names the item where it cannot be made."""
+    try:
+        return content_hash(benchmark, doc)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{where}: item {key} has no readable content ({type(error).__name__}: {error}).",
+            f"Choose the test set of {benchmark.title}.",
+        ) from error
+
+
+def _some(keys: list[str]) -> str:
+    more = f" and {len(keys) - _EXAMPLES} more" if len(keys) > _EXAMPLES else ""
+    return f"{', '.join(keys[:_EXAMPLES])}{more}"

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mince_gui.base.errors import InputError
+from mince_gui.base.paths import resources
+from mince_gui.benchmarks import get
+from mince_gui.subset import dataset as dataset_module
+from mince_gui.subset import read_dataset
+
+Rows = list[dict[str, Any]]
+Write = Callable[[str, Rows], Path]
+
+MMLU = {"question": "Which?", "choices": ["w", "x", "y", "z"], "answer": 1}
+
+
+def test_items_come_in_canonical_order_under_their_keys(write_lines: Write) -> None:
+    row = {"prompt": "Say it.", "instruction_id_list": ["a:b"], "kwargs": [{}]}
+    path = write_lines("test.jsonl", [{"key": key, **row} for key in (13, 1000, 102)])
+    assert list(read_dataset(get("ifeval"), path).items) == ["1000", "102", "13"]
+
+
+def test_a_gzipped_file_and_a_folder_are_read_alike(write_lines: Write, rows: Rows) -> None:
+    path = write_lines("plain/test.jsonl", rows)
+    packed = path.parent.parent / "gz" / "test.jsonl.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    plain = read_dataset(get("gsm8k"), path)
+    assert plain.items == read_dataset(get("gsm8k"), packed).items
+    assert plain.items == read_dataset(get("gsm8k"), packed.parent).items
+    assert list(plain.items)[:2] == ["0", "1"]
+
+
+def test_mmlu_rows_count_within_their_subject_and_letters_become_places(write_lines: Write) -> None:
+    rows = [{"subject": s, **MMLU} for s in ("virology", "anatomy", "anatomy")]
+    rows[1]["answer"] = "C"
+    path = write_lines("test.jsonl", rows)
+    write_lines("dev.jsonl", [{"subject": "anatomy", **MMLU}, {"subject": "anatomy", **MMLU, "answer": None}])
+    found = read_dataset(get("mmlu"), path)
+    assert list(found.items) == ["anatomy/0", "anatomy/1", "virology/0"]
+    assert [doc["answer"] for doc in found.items.values()] == [2, 1, 1]
+    assert {subject: len(docs) for subject, docs in found.fewshot.items()} == {"anatomy": 1}
+
+
+def test_mmlu_without_its_few_shot_file_is_refused(write_lines: Write) -> None:
+    path = write_lines("test.jsonl", [{"subject": "anatomy", **MMLU}])
+    with pytest.raises(InputError, match=r"dev\.jsonl"):
+        read_dataset(get("mmlu"), path)
+
+
+@pytest.mark.parametrize(
+    ("of", "row", "named"),
+    [
+        ("ifeval", {"question": "1?", "answer": "1"}, "line 2: no 'key' and no 'prompt'"),
+        ("gsm8k", {"question": "1?"}, "line 2: no 'answer'"),
+        ("gsm8k", {"question": "1?", "answer": 3}, "line 2: 'answer'"),
+        ("gsm8k", {"question": "1?", "answer": "1", "doc_id": "x"}, "line 2: 'doc_id'"),
+        ("gsm8k", {"question": "1?", "answer": "1", "doc_id": 0}, "line 2: item 0 occurs a second time"),
+        ("demo-choice", {"id": 5, "category": "c", **MMLU, "answer": 4}, "line 2: 'choices'"),
+        ("demo-choice", {"id": 5, "category": "c", **MMLU, "answer": True}, "line 2: 'answer'"),
+        ("mmlu", {"subject": "anatomy", **MMLU, "answer": "E"}, "line 2: 'choices'"),
+        ("mmlu", {"subject": "anatomy", **MMLU, "answer": ""}, "line 2: 'choices'"),
+    ],
+)
+def test_a_wrong_row_is_named_with_file_line_and_field(
+    write_lines: Write, of: str, row: dict[str, Any], named: str
+) -> None:
+    good: dict[str, dict[str, Any]] = {
+        "ifeval": {"key": 1, "prompt": "p", "instruction_id_list": ["a:b"], "kwargs": [{}]},
+        "gsm8k": {"question": "1?", "answer": "1", "doc_id": 0},
+        "demo-choice": {"id": 1, "category": "c", **MMLU},
+        "mmlu": {"subject": "anatomy", **MMLU},
+    }
+    path = write_lines("test.jsonl", [good[of], row])
+    with pytest.raises(InputError, match=named) as caught:
+        read_dataset(get(of), path)
+    assert "test.jsonl" in caught.value.message
+
+
+def test_a_broken_line_is_named(tmp_path: Path, rows: Rows) -> None:
+    path = tmp_path / "test.jsonl"
+    path.write_text(json.dumps(rows[0]) + '\n\n{"question": "cut', encoding="utf-8")
+    with pytest.raises(InputError, match="line 3 is not valid JSON"):
+        read_dataset(get("gsm8k"), path)
+
+
+@pytest.mark.parametrize("kept", [5, 60])
+def test_a_cut_gzip_file_is_named(tmp_path: Path, rows: Rows, kept: int) -> None:
+    path = tmp_path / "test.jsonl.gz"
+    path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode())[:kept])
+    with pytest.raises(InputError, match=r"test\.jsonl\.gz"):
+        read_dataset(get("gsm8k"), path)
+
+
+def test_what_is_no_gzip_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "test.jsonl.gz"
+    path.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="not a whole gzip file"):
+        read_dataset(get("gsm8k"), path)
+
+
+def test_a_small_archive_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset_module, "_LARGEST", 1 << 20)
+    path = tmp_path / "test.jsonl.gz"
+    path.write_bytes(gzip.compress(b" " * (8 << 20)))
+    with pytest.raises(InputError, match="more than 1 MB"):
+        read_dataset(get("gsm8k"), path)
+
+
+def test_an_empty_file_a_missing_file_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    for path, named in (
+        (tmp_path / "empty.jsonl", "no items"),
+        (tmp_path / "gone.jsonl", "cannot be read"),
+        (tmp_path, "neither"),
+    ):
+        with pytest.raises(InputError, match=named):
+            read_dataset(get("gsm8k"), path)
+
+
+def test_the_demo_datasets_are_whole() -> None:
+    for name in ("demo-choice", "demo-math"):
+        found = read_dataset(get(name), resources() / "demo" / name)
+        assert len(found.items) == get(name).total_items
+        assert all(len(docs) == 2 for docs in found.fewshot.values())

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mince_gui.base.errors import InputError
+from mince_gui.benchmarks import get
+from mince_gui.logs import ScoreMatrix
+from mince_gui.subset import (
+    Dataset,
+    FrozenSubset,
+    Pack,
+    build_pack,
+    bundled,
+    freeze,
+    full_subset,
+    pack_file,
+    read_dataset,
+    read_pack,
+    read_subset,
+    write_pack,
+)
+
+Members = dict[str, bytes]
+
+
+@pytest.fixture
+def subset(matrix: ScoreMatrix) -> FrozenSubset:
+    return freeze(matrix, n=20, sizing=None)
+
+
+@pytest.fixture
+def pack(subset: FrozenSubset, dataset: Dataset) -> Pack:
+    return build_pack(subset, dataset)
+
+
+def changed(dataset: Dataset, key: str) -> Dataset:
+    doc = {**dataset.items[key], "answer": "Another one.\n#### 1"}
+    return dataclasses.replace(dataset, items={**dataset.items, key: doc})
+
+
+def test_a_pack_holds_the_docs_of_the_subset_in_its_order(pack: Pack, subset: FrozenSubset, dataset: Dataset) -> None:
+    assert tuple(item.key for item in pack.items) == subset.item_keys
+    assert all(item.doc == dataset.items[item.key] for item in pack.items)
+    assert pack.licence == "openai/gsm8k: MIT"
+    assert pack.unverified == pack.accepted_differences == ()
+
+
+def test_an_item_that_reads_differently_is_refused_by_its_key(subset: FrozenSubset, dataset: Dataset) -> None:
+    key = subset.item_keys[3]
+    with pytest.raises(InputError, match=rf"1 of the 20 items.*: {key}\.") as caught:
+        build_pack(subset, changed(dataset, key))
+    assert "--accept-revision" in caught.value.remedy
+
+
+def test_an_accepted_difference_is_recorded_and_survives_the_file(
+    tmp_path: Path, subset: FrozenSubset, dataset: Dataset
+) -> None:
+    key = subset.item_keys[3]
+    pack = build_pack(subset, changed(dataset, key), accept_revision=True)
+    assert pack.accepted_differences == (key,)
+    write_pack(tmp_path / "p.mincepack", pack)
+    assert read_pack(tmp_path / "p.mincepack") == pack
+
+
+def test_a_difference_outside_the_subset_does_not_matter(subset: FrozenSubset, dataset: Dataset) -> None:
+    outside = next(key for key in dataset.items if key not in subset.item_keys)
+    assert build_pack(subset, changed(dataset, outside)).accepted_differences == ()
+
+
+def test_items_without_a_hash_are_noted_as_unverified(matrix: ScoreMatrix, dataset: Dataset) -> None:
+    bare = freeze(dataclasses.replace(matrix, hashes=(None,) * 60), n=20, sizing=None)
+    pack = build_pack(bare, changed(dataset, bare.item_keys[0]))
+    assert pack.unverified == bare.item_keys
+
+
+def test_a_dataset_that_lacks_an_item_is_refused_by_its_key(subset: FrozenSubset, dataset: Dataset) -> None:
+    gone = subset.item_keys[-1]
+    short = dataclasses.replace(dataset, items={k: d for k, d in dataset.items.items() if k != gone})
+    with pytest.raises(InputError, match=rf"lacks 1 of the 20 items.*: {gone}\."):
+        build_pack(subset, short)
+
+
+def test_a_dataset_of_another_benchmark_is_refused(subset: FrozenSubset, dataset: Dataset) -> None:
+    with pytest.raises(InputError, match="demo-math"):
+        build_pack(subset, dataclasses.replace(dataset, benchmark=get("demo-math")))
+
+
+def test_few_shot_examples_are_those_of_the_items_categories(dataset: Dataset) -> None:
+    benchmark = get("mmlu")
+    doc = {"question": "Which?", "choices": ["w", "x", "y", "z"], "answer": 1}
+    items = {f"{subject}/{i}": doc for subject in ("anatomy", "virology") for i in range(3)}
+    examples = {subject: ({**doc, "subject": subject},) for subject in ("anatomy", "virology", "marketing")}
+    mmlu = Dataset(benchmark, items, examples, "test.jsonl", "0" * 64)
+    whole = full_subset(dataclasses.replace(benchmark, total_items=None), items)
+    assert set(build_pack(whole, mmlu).fewshot) == {"anatomy", "virology"}
+    del examples["virology"]
+    with pytest.raises(InputError, match="no few-shot examples for virology"):
+        build_pack(whole, mmlu)
+
+
+def test_a_pack_file_comes_back_as_it_was_and_equal_packs_give_equal_bytes(tmp_path: Path, pack: Pack) -> None:
+    odd = dataclasses.replace(pack, fewshot={"": ({"text": "é\n\u2028 \ud800"},)})
+    for number, one in enumerate((pack, odd)):
+        first, second = tmp_path / f"{number}a.mincepack", tmp_path / f"{number}b.mincepack"
+        write_pack(first, one)
+        write_pack(second, one)
+        assert read_pack(first) == one
+        assert first.read_bytes() == second.read_bytes()
+
+
+def _members(path: Path) -> Members:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _rebuild(path: Path, members: Members) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in members.items():
+            archive.writestr(name, raw)
+
+
+def _manifest(members: Members, **changes: Any) -> Members:
+    body = {**json.loads(members["manifest.json"]), **changes}
+    return {**members, "manifest.json": json.dumps(body).encode()}
+
+
+def _forged_item(members: Members) -> Members:
+    """One answer changed, with file sizes and hashes that fit again."""
+    rows = [json.loads(line) for line in members["items.jsonl"].splitlines()]
+    rows[0]["doc"]["answer"] = "#### 0"
+    return _resealed(members, rows)
+
+
+def _resealed(members: Members, rows: list[Any]) -> Members:
+    raw = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    files = json.loads(members["manifest.json"])["files"]
+    files["items.jsonl"] = {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+    return _manifest({**members, "items.jsonl": raw}, files=files)
+
+
+def _rows(members: Members) -> list[Any]:
+    return [json.loads(line) for line in members["items.jsonl"].splitlines()]
+
+
+def _without(members: Members, name: str) -> Members:
+    return {key: raw for key, raw in members.items() if key != name}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda m: {**m, "../evil.py": b"x"}, "evil.py"),
+        (lambda m: {**m, "/etc/evil": b"x"}, "evil"),
+        (lambda m: {**m, "extra.txt": b"x"}, "extra.txt"),
+        (lambda m: _without(m, "items.jsonl"), r"no items\.jsonl"),
+        (lambda m: _without(m, "manifest.json"), r"no manifest\.json"),
+        (lambda m: {**m, "items.jsonl": m["items.jsonl"] + b"\n"}, "items.jsonl is not what the manifest says"),
+        (lambda m: {**m, "fewshot.jsonl": b"{}\n"}, "fewshot.jsonl is not what the manifest says"),
+        (lambda m: {**m, "manifest.json": b"{}"}, "no pack manifest"),
+        (lambda m: {**m, "manifest.json": b"\x00"}, r"manifest\.json is not valid JSON"),
+        (lambda m: _manifest(m, schema=9), "schema 9"),
+        (lambda m: _manifest(m, subset={}), "subset is not a subset file"),
+        (lambda m: _manifest(m, accepted_differences="all"), "accepted_differences"),
+        (_forged_item, "the content of item"),
+        (lambda m: _resealed(m, _rows(m)[1:]), "holds 19 items"),
+        (lambda m: _resealed(m, _rows(m)[::-1]), "where the subset has"),
+        (lambda m: _resealed(m, [{"key": "1"}, *_rows(m)[1:]]), "line 1: 'doc' is missing"),
+        (lambda m: _resealed(m, [{**_rows(m)[0], "doc": {}}, *_rows(m)[1:]]), "no readable content"),
+    ],
+)
+def test_a_wrong_pack_is_refused_with_what_is_wrong(
+    tmp_path: Path, pack: Pack, change: Callable[[Members], Members], named: str
+) -> None:
+    path = tmp_path / "p.mincepack"
+    write_pack(path, pack)
+    _rebuild(path, change(_members(path)))
+    with pytest.raises(InputError, match=named) as caught:
+        read_pack(path)
+    assert str(path) in caught.value.message
+
+
+def test_a_member_that_would_unpack_to_an_absurd_size_is_refused_unread(
+    tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "p.mincepack"
+    write_pack(path, pack)
+    _rebuild(path, {**_members(path), "items.jsonl": b"\0" * (2 << 20)})
+    monkeypatch.setitem(pack_file._LIMITS, "items.jsonl", 1 << 20)
+    with pytest.raises(InputError, match=r"items\.jsonl would unpack to 2 MB"):
+        read_pack(path)
+
+
+def test_a_header_that_lies_about_the_size_does_not_unpack_more(tmp_path: Path, pack: Pack) -> None:
+    path = tmp_path / "p.mincepack"
+    write_pack(path, pack)
+    members = _members(path)
+    big = b"\0" * (4 << 20)
+    _rebuild(path, {**members, "items.jsonl": big})
+    size = len(big).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(size, (100).to_bytes(4, "little")))
+    with pytest.raises(InputError):
+        read_pack(path)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.9])
+def test_a_cut_pack_is_refused(tmp_path: Path, pack: Pack, part: float) -> None:
+    path = tmp_path / "p.mincepack"
+    write_pack(path, pack)
+    raw = path.read_bytes()
+    path.write_bytes(raw[: int(len(raw) * part)])
+    with pytest.raises(InputError, match="not a whole pack"):
+        read_pack(path)
+
+
+def test_a_pack_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_pack(tmp_path / "gone.mincepack")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["ifeval", "gsm8k", "mmlu"])
+def test_bundled_subsets_and_full_benchmarks_pack_from_the_real_dataset(
+    shared: Path, tmp_path: Path, name: str
+) -> None:
+    dataset = read_dataset(get(name), shared / "data" / name)
+    subset = next(s for s in map(read_subset, bundled()) if s.benchmark == name)
+    pack = build_pack(subset, dataset)
+    assert pack.unverified == ()
+    write_pack(tmp_path / "p.mincepack", pack)
+    assert read_pack(tmp_path / "p.mincepack") == pack
+    assert len(pack.fewshot) == (57 if name == "mmlu" else 0)
+    whole = full_subset(get(name), dataset.items)
+    assert (
+        dict(zip(whole.item_keys, whole.hashes, strict=True)).items()
+        >= dict(zip(subset.item_keys, subset.hashes, strict=True)).items()
+    )
+
+
+@pytest.mark.shared
+def test_a_real_dataset_of_another_benchmark_is_named_as_wrong(shared: Path) -> None:
+    with pytest.raises(InputError, match=r"line 1: no 'question' and no 'answer'; this is no GSM8K item"):
+        read_dataset(get("gsm8k"), shared / "data" / "ifeval")
