@@ -63,12 +63,17 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
         decode_rates=decode_rates(done),
         missing=missing,
         capped=sum(item.capped for item in done),
-        conditions=run.conditions or {},
+        conditions={**(run.conditions or {}), "task": run.plan.task, **_limit(run)},
         created=run.created_at,
         ended=run.ended_at or "",
         device_key=device_key(run),
         evidence=subset.evidence,
     )
+
+
+def _limit(run: StoredRun) -> dict[str, int]:
+    limit = run.plan.settings.get("limit")
+    return {"limit": limit} if limit is not None else {}
 
 
 def own_full_run(ws: Workspace, run: StoredRun) -> Reference | None:

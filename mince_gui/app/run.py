@@ -51,8 +51,9 @@ class RunOrder:
     """What `mince run` is asked for.
 
     `subset` is a pack file, the name of a pack in the workspace, a frozen subset's file, or "full" (with
-    `task`, where the workspace has full packs of several benchmarks); None = the only pack there is. `runtime` None = the bundled one,
-    otherwise the path of a Python that has onnxruntime-genai. `limit` takes the first items of the subset.
+    `task`, where the workspace has full packs of several benchmarks); None = the only pack there is.
+    `runtime` None = the bundled one, otherwise the path of a Python that has onnxruntime-genai. `limit` takes
+    the first items of the subset.
     """
 
     model_dir: Path

@@ -1,1 +1,36 @@
-"""report: drift, deltas, intervals, speedup; documents."""
+"""report: drift, deltas, intervals, speedup; documents.
+
+Comes in: a run (`RunData`) and stored full scores (`Reference`), as values: this room reads no workspace.
+Goes out: a `Report` (`build`) and documents (`write`: html, json, csv, md).
+May import: run, tasks, subset, sizing, logs, benchmarks, base.
+
+- A difference is *drift* only against a full score of the very same model; against anything else it is
+  the *total gap*. `build` is told which is which; it never guesses.
+- Drift is judged only where every item of the subset is there. A score of a part of the subset is flagged
+  in the banner and beside every number made from it.
+- Where the own full run has per-item rows, drift is computed within that run (its answers on the subset
+  against its answers on everything); how far a repeat differs is reported beside it.
+- A wall clock enters a speedup only under an equal `device_key`; everything else is an estimate, called so.
+- `RunData.conditions` may hold any names and values; `limit` (a number) marks a `--limit` run.
+  `RunData.evidence` draws the P95 curve where it has `sizes` and `p95_pp` as lists of equal length (or
+  `curve_pp` beside a single `p95_pp`), with `n_star`, `tau_pp`, `worst` and `pool`.
+- JSON document: `schema` "mince-gui/report", `schema_version` 1; keys are the fields of `Report` and of what it
+  holds, ratios as passed, trials and items, missing values as null.
+- `format` holds the number formats that the command line and the window use as well; scipy.special and jinja2 are
+  loaded only when they are needed.
+"""
+
+from mince_gui.report import format
+from mince_gui.report.building import build
+from mince_gui.report.documents import html_text, json_text, write
+from mince_gui.report.intervals import approximate_ratio_interval, finite_population_interval
+from mince_gui.report.model import Interval, MetricReport, Report, Speedup, Verdict
+from mince_gui.report.tables import csv_text, markdown_text
+from mince_gui.report.types import Ratio, Reference, ReferenceKind, RunData
+from mince_gui.report.words import VERDICT_WORDS
+
+__all__ = [
+    "VERDICT_WORDS", "Interval", "MetricReport", "Ratio", "Reference", "ReferenceKind", "Report", "RunData", "Speedup",
+    "Verdict", "approximate_ratio_interval", "build", "csv_text", "finite_population_interval", "format", "html_text",
+    "json_text", "markdown_text", "write",
+]  # fmt: skip

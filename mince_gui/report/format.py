@@ -1,0 +1,92 @@
+"""Numbers as a reader sees them: the same in documents, on the command line and in the window. No Qt, no numpy.
+
+A value that is not there (None or NaN) becomes `absent`, "-" by default; "missing" where a result was due.
+Minus is the plain ASCII sign, so that every console can print it.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+MISSING = "missing"
+ABSENT = "-"
+
+
+def is_absent(value: float | None) -> bool:
+    """Whether there is no value: None or NaN."""
+    return value is None or math.isnan(value)
+
+
+def percent(value: float | None, *, digits: int = 1, absent: str = ABSENT) -> str:
+    """A score in percent: "75.9 %"."""
+    return absent if value is None or math.isnan(value) else f"{value:.{digits}f} %"
+
+
+def pp(value: float | None, *, signed: bool = True, digits: int = 1, absent: str = ABSENT) -> str:
+    """A difference in percentage points, "+0.3 pp"; what rounds to nothing has no sign. `signed` False for bounds."""
+    if value is None or math.isnan(value):
+        return absent
+    rounded = round(value, digits)
+    if rounded == 0:
+        return f"{0:.{digits}f} pp"
+    return f"{rounded:+.{digits}f} pp" if signed else f"{rounded:.{digits}f} pp"
+
+
+def interval(low: float | None, high: float | None, *, unit: str = "%", digits: int = 1, absent: str = ABSENT) -> str:
+    """An interval in its unit: "71.2 to 80.1 %"; signs are shown for pp."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return absent
+    sign = "+" if unit == "pp" else ""
+    return f"{low:{sign}.{digits}f} to {high:{sign}.{digits}f} {unit}"
+
+
+def seconds(value: float | None, *, absent: str = ABSENT) -> str:
+    """A time: "0.82 s", "12.3 s", "4 min 10 s", "41 min", "1 h 12 min"."""
+    if value is None or math.isnan(value):
+        return absent
+    if round(value, 2) < 10:
+        return f"{value:.2f} s"
+    if round(value, 1) < 60:
+        return f"{value:.1f} s"
+    if round(value) < 600:
+        minutes, rest = divmod(round(value), 60)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    minutes = round(value / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+
+
+def moment(value: str, *, absent: str = "not recorded") -> str:
+    """A point in time from its ISO text, in UTC: "2026-11-29 20:00 UTC"; a date alone or other text stays as it is."""
+    if len(value) <= 10:
+        return value or absent
+    try:
+        when = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if when.tzinfo is not None else f"{when:%Y-%m-%d %H:%M}"
+
+
+def rate(value: float | None, *, absent: str = ABSENT) -> str:
+    """Tokens per second: "18.4 tok/s", "1,240 tok/s"."""
+    if value is None or math.isnan(value):
+        return absent
+    return f"{value:,.0f} tok/s" if round(value, 1) >= 100 else f"{value:.1f} tok/s"
+
+
+def factor(value: float | None, *, absent: str = ABSENT) -> str:
+    """A speedup: "1.7x"."""
+    return absent if value is None or math.isnan(value) else f"{value:.1f}x"
+
+
+def count(value: int | None, *, absent: str = ABSENT) -> str:
+    """A number of things: "14,042"."""
+    return absent if value is None else f"{value:,}"
+
+
+def coverage(done: int, wanted: int) -> str:
+    """How much of what was wanted is there: "250 of 250 items"."""
+    return f"{done:,} of {wanted:,} items"

@@ -1,0 +1,60 @@
+"""How the numbers were computed, in words for a reader who knows nothing of the project."""
+
+from __future__ import annotations
+
+GLOSSARY: tuple[tuple[str, str], ...] = (
+    ("benchmark", "A fixed list of N items (questions or tasks) with one or more metrics."),
+    ("frozen subset", "n of those items, drawn once at random and used for every model since."),
+    ("score", "Passed trials / all trials, in percent. Where an item has several trials, trials count, not items."),
+    ("drift", "Score on the subset - score on the full benchmark, of the same model, in percentage points (pp)."),
+    (
+        "bound",
+        "P95: for the worst model and metric of the calibration pool, 95 % of random subsets of this size stay within "
+        "it. It speaks of models like the pool's.",
+    ),
+    (
+        "total gap",
+        "Score on the subset - a full score of another precision, device or source. It holds sampling, quantisation "
+        "and hardware effects together and cannot be judged by the bound.",
+    ),
+    (
+        "interval",
+        "Where the full score is expected, seen from the items that were run (95 %). Exact, by inverting the "
+        "hypergeometric distribution, for pass/fail metrics; linearised (delta method, finite population) and "
+        "approximate for metrics with several trials per item.",
+    ),
+    (
+        "speedup",
+        "Wall clock of the full benchmark / of the subset, same model, machine, runtime and timing mode, one item at a "
+        "time. Without such a timed full run it is an estimate from the mean item time x N.",
+    ),
+    ("missing", "An item without a result. It is left out of every score, never counted as wrong."),
+    ("capped", "An answer that reached its token budget and was cut there; it is scored as it stands."),
+)
+"""(term, meaning) in reading order."""
+
+CONDITION_WORDS: dict[str, str] = {
+    "model_name": "model",
+    "model_sha256": "model folder, SHA-256",
+    "precision": "precision",
+    "runtime": "runtime",
+    "device": "device",
+    "device_proof": "how the device was proven",
+    "oga_version": "onnxruntime-genai",
+    "python_version": "Python of the runtime",
+    "platform": "system",
+    "cpu": "processor",
+    "driver": "driver",
+    "power_mode": "power mode",
+    "threads": "threads",
+    "timing": "timing mode",
+    "task": "task",
+    "limit": "limit of items",
+    "chat_template": "chat template",
+    "chat_template_sha256": "chat template, SHA-256",
+    "max_new_tokens": "token budget per answer",
+    "search_options": "search options",
+    "load_seconds": "model load, s (not in the wall clock)",
+    "warmup_seconds": "warm-up, s (not in the wall clock)",
+}
+"""What each condition is called, in reading order; others follow by name."""

@@ -1,0 +1,115 @@
+"""Speedup, measured or estimated, and latency over the items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from mince_gui.report.format import factor, seconds
+from mince_gui.report.intervals import approximate_total_interval
+from mince_gui.report.model import Coverage, Latency, Speedup
+from mince_gui.report.types import Reference, RunData
+
+ITEM_WALL = "wall clock per item"
+TIME_TO_FIRST = "time to first token"
+PREFILL_RATE = "prefill rate"
+DECODE_RATE = "decode rate"
+
+
+def _known(values: Sequence[float]) -> list[float]:
+    return [value for value in values if math.isfinite(value) and value >= 0]
+
+
+def _timed(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) and value > 0 else None
+
+
+def full_run_is_complete(own: Reference, total: int) -> bool:
+    """Whether the own full run has every item of the benchmark."""
+    if own.rows is not None:
+        return len(own.rows) == total
+    return bool(own.metrics) and all(ratio.items == total for ratio in own.metrics.values())
+
+
+def speedup(run: RunData, coverage: Coverage, own: Reference | None) -> Speedup:
+    """Full wall clock / subset wall clock of the same model on the same machine, runtime and timing mode.
+
+    Measured only where both runs are timed, complete and made under one `device_key`; otherwise
+    estimated from this run's per-item seconds x N; a wall clock from elsewhere never enters.
+    """
+    if run.is_full:
+        return Speedup("none", None, None, None, None, None, "This is the full run: there is nothing to compare with.")
+    wall = _timed(run.wall_seconds)
+    why = "No full run of this model was timed on this device"
+    if own is not None:
+        full_wall = _timed(own.wall_seconds)
+        if full_wall is None:
+            why = "The full run was not timed"
+        elif not run.device_key or own.device_key != run.device_key:
+            why = "The full run was timed on another device, runtime or timing mode, so its wall clock does not enter"
+        elif not full_run_is_complete(own, run.total_items):
+            why = "The full run is not complete"
+        elif not coverage.complete:
+            why = "The subset run is not complete"
+        elif wall is None:
+            why = "The subset run's wall clock is not known"
+        else:
+            ratio = full_wall / wall
+            words = f"Measured: the full run took {seconds(full_wall)}, the subset {seconds(wall)}: {factor(ratio)}."
+            return Speedup("measured", ratio, None, None, full_wall, wall, words)
+    return _estimate(run, coverage, wall, why)
+
+
+def _estimate(run: RunData, coverage: Coverage, wall: float | None, why: str) -> Speedup:
+    times = _known(run.item_seconds)
+    if not times or math.fsum(times) <= 0:
+        return Speedup("none", None, None, None, None, wall, f"{why}, and no item was timed: no speedup can be given.")
+    mean = math.fsum(times) / len(times)
+    full = mean * run.total_items
+    if not coverage.complete:
+        ratio, subset = run.total_items / coverage.wanted, mean * coverage.wanted
+        words = (
+            f"{why}. Estimated from {len(times)} timed items of a run that is not complete: about {seconds(full)} for "
+            f"the full benchmark, {seconds(subset)} for the whole subset: {factor(ratio)}, no interval."
+        )
+        return Speedup("estimate", ratio, None, None, full, subset, words)
+    subset = wall if wall is not None else mean * coverage.wanted
+    ratio = full / subset
+    low: float | None = None
+    high: float | None = None
+    span = "no interval"
+    if 1 < len(times) <= run.total_items:
+        low, high = (bound / subset for bound in approximate_total_interval(times, run.total_items))
+        span = f"95 % interval {factor(low)} to {factor(high)}"
+    words = (
+        f"{why}. Estimated from the mean of {len(times)} item times x {run.total_items:,} items: about "
+        f"{seconds(full)} against {seconds(subset)}: {factor(ratio)} ({span})."
+    )
+    return Speedup("estimate", ratio, low, high, full, subset, words)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The quantile at `share` (0..1) with linear interpolation, as numpy's default. `values` must not be empty."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def latency(run: RunData) -> tuple[Latency, ...]:
+    """Median and 5th to 95th percentile of what was timed; quantities without values are left out."""
+    quantities: tuple[tuple[str, Literal["s", "tok/s"], Sequence[float]], ...] = (
+        (ITEM_WALL, "s", run.item_seconds),
+        (TIME_TO_FIRST, "s", run.first_token_seconds),
+        (PREFILL_RATE, "tok/s", run.prefill_rates),
+        (DECODE_RATE, "tok/s", run.decode_rates),
+    )
+    lines = []
+    for name, unit, given in quantities:
+        values = _known(given)
+        if values:
+            p05, median, p95 = (percentile(values, share) for share in (0.05, 0.5, 0.95))
+            lines.append(Latency(name, unit, len(values), median, p05, p95))
+    return tuple(lines)

@@ -1,0 +1,182 @@
+"""CSV (one line per metric, spreadsheet-safe) and Markdown (for a ticket)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mince_gui.report import format as fmt
+from mince_gui.report.glossary import CONDITION_WORDS
+from mince_gui.report.model import MetricReport, Report, plain
+from mince_gui.report.speed import DECODE_RATE, ITEM_WALL, PREFILL_RATE, TIME_TO_FIRST
+from mince_gui.report.words import VERDICT_WORDS
+
+_FORMULA = re.compile(r"^[\s\x00]*[=+\-@＝＋－＠]|^[\t\r\n]")
+
+
+def safe_cell(value: str | float | None) -> str | float:
+    """A CSV cell: numbers stay numbers, None is empty, text that a spreadsheet would compute gets a leading '."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return f"'{value}" if _FORMULA.search(value) else value
+    return value
+
+
+def condition_lines(conditions: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(name, value) of every condition, known ones first; nested ones as "outer: inner"."""
+    flat: dict[str, Any] = {}
+    for key, value in plain(conditions).items():
+        title = CONDITION_WORDS.get(key, key.replace("_", " "))
+        if isinstance(value, dict) and value:
+            flat.update({f"{title}: {inner}": value[inner] for inner in sorted(value)})
+        else:
+            flat[title] = value
+    order = {title: place for place, title in enumerate(CONDITION_WORDS.values())}
+    names = sorted(flat, key=lambda name: (order.get(name.partition(": ")[0], len(order)), name))
+    return [(name, _condition(flat[name])) for name in names]
+
+
+def _condition(value: Any) -> str:
+    if value is None or value in ("", [], {}):
+        return "not recorded"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return ", ".join(str(inner) for inner in value) if isinstance(value, list) else str(value)
+
+
+def _source(report: Report, use: str) -> str:
+    for line in report.sources:
+        if line.use == use:
+            return f"{line.named} ({line.kind}, {fmt.moment(line.date)})"
+    return ""
+
+
+def csv_text(report: Report) -> str:
+    """One header line, one line per metric; what belongs to the run is repeated on every line."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    rows = [_csv_row(report, metric) for metric in report.metrics]
+    if rows:
+        writer.writerow(rows[0])
+        writer.writerows([safe_cell(value) for value in row.values()] for row in rows)
+    else:
+        writer.writerow(["run_id", "verdict"])
+        writer.writerow([safe_cell(report.run_id), report.verdict])
+    return buffer.getvalue()
+
+
+def _csv_row(report: Report, metric: MetricReport) -> dict[str, str | float | None]:
+    span = metric.interval
+    return {
+        "run_id": report.run_id, "benchmark": report.benchmark, "model": report.model, "subset": report.subset_name,
+        "created": report.created, "metric": metric.name,
+        "items_done": metric.done, "items_wanted": metric.wanted, "items_total": report.coverage.total,
+        "coverage": "partial" if metric.partial else "complete",
+        "score_percent": metric.score,
+        "passed": None if metric.subset is None else metric.subset.passed,
+        "trials": None if metric.subset is None else metric.subset.trials,
+        "projected_low_percent": None if span is None else span.low,
+        "projected_high_percent": None if span is None else span.high,
+        "interval_method": None if span is None else span.method,
+        "own_full_percent": None if metric.full is None else metric.full.percent,
+        "own_full_source": _source(report, "own full run"),
+        "drift_pp": metric.drift_pp, "drift_basis": metric.drift_basis, "difference_pp": metric.difference_pp,
+        "bound_pp": metric.bound_pp,
+        "verdict": VERDICT_WORDS[metric.verdict], "reason": metric.reason,
+        "other_full_percent": None if metric.other is None else metric.other.percent,
+        "other_full_source": _source(report, "total gap"), "total_gap_pp": metric.total_gap_pp,
+        "speedup": report.speedup.factor, "speedup_kind": report.speedup.kind,
+        "speedup_low": report.speedup.low, "speedup_high": report.speedup.high,
+        "full_seconds": report.speedup.full_seconds, "subset_seconds": report.speedup.subset_seconds,
+        **_medians(report),
+        **{name: _condition(plain(report.conditions.get(name))) for name in ("device", "runtime", "timing")},
+        "items_capped": report.capped, "warnings": " | ".join(report.warnings),
+    }  # fmt: skip
+
+
+def _medians(report: Report) -> dict[str, float | None]:
+    found = {line.name: line.median for line in report.latency}
+    return {
+        "median_item_seconds": found.get(ITEM_WALL), "median_first_token_seconds": found.get(TIME_TO_FIRST),
+        "median_prefill_tokens_per_second": found.get(PREFILL_RATE),
+        "median_decode_tokens_per_second": found.get(DECODE_RATE),
+    }  # fmt: skip
+
+
+_MD_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
+
+
+def md_escape(text: str) -> str:
+    """Text that Markdown shows as it is, inside a line: special signs escaped, no line breaks, no mentions."""
+    return _MD_SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("@", "&#64;")
+
+
+def _md_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _md_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [_md_row(header), _md_row(["---"] * len(header)), *(_md_row(row) for row in rows), ""]
+
+
+def _of_part(metric: MetricReport) -> str:
+    return f" ({fmt.coverage(metric.done, metric.wanted)})" if metric.partial and metric.done else ""
+
+
+def markdown_text(report: Report) -> str:
+    """Banner, table per metric, speed, conditions, missing items, warnings."""
+    lines = [f"**{md_escape(report.banner)}**", ""]
+    lines += [f"> Caution: {md_escape(warning)}\n" for warning in report.warnings]
+    lines += [
+        f"Model {md_escape(report.model)}, subset {md_escape(report.subset_name)}: "
+        f"{fmt.coverage(report.coverage.done, report.coverage.wanted)} done, of {report.coverage.total:,} in the full "
+        f"benchmark {md_escape(report.benchmark_title)}. Run {md_escape(report.run_id)}, "
+        f"{md_escape(fmt.moment(report.created))}.",
+        "",
+    ]
+    has_other = any(metric.other is not None for metric in report.metrics)
+    header = ["metric", "subset", "projected full", "own full run", "drift", "bound", "verdict"]
+    rows = []
+    for metric in report.metrics:
+        part = _of_part(metric)
+        span = metric.interval
+        approximate = "" if span is None or span.method == "exact hypergeometric" else ", approximate"
+        row = [
+            md_escape(metric.title),
+            fmt.percent(metric.score, absent=fmt.MISSING) + part,
+            fmt.ABSENT if span is None else fmt.interval(span.low, span.high) + approximate + part,
+            fmt.percent(None if metric.full is None else metric.full.percent),
+            fmt.pp(metric.drift_pp) + (part if metric.drift_pp is not None else ""),
+            fmt.pp(metric.bound_pp, signed=False),
+            f"{VERDICT_WORDS[metric.verdict]}: {md_escape(metric.reason)}",
+        ]
+        if has_other:
+            other = None if metric.other is None else metric.other.percent
+            row[4:4] = [fmt.percent(other), fmt.pp(metric.total_gap_pp) + (part if other is not None else "")]
+        rows.append(row)
+    if has_other:
+        header[4:4] = ["stored full", "total gap"]
+    lines += _md_table(header, rows)
+    for source in report.sources:
+        lines.append(f"- {source.use}: {md_escape(_source(report, source.use))}, {md_escape(source.source)}")
+    lines += [f"- {line.part}: {md_escape(line.words)}" for line in report.split]
+    lines += [f"- speed: {md_escape(report.speedup.words)}"]
+    for item in report.latency:
+        shown = fmt.seconds if item.unit == "s" else fmt.rate
+        spread = f"{shown(item.p05)} to {shown(item.p95)}"
+        lines.append(f"- {item.name}: median {shown(item.median)} ({spread} for 90 % of {item.items:,} items)")
+    lines.append("")
+    lines += _md_table(
+        ["condition", "value"], [[md_escape(n), md_escape(v)] for n, v in condition_lines(report.conditions)]
+    )
+    if report.coverage.missing:
+        lines += [f"Missing items ({len(report.coverage.missing):,}):", ""]
+        lines += [f"- {md_escape(cause)} ({number:,})" for cause, number in report.coverage.causes().items()]
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,158 @@
+"""The sentences of a report: banner, warnings, and what cannot be separated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mince_gui.report import format as fmt
+from mince_gui.report.model import Coverage, MetricReport, Repeatability, Speedup, SplitLine, Verdict
+from mince_gui.report.scores import limit_of
+from mince_gui.report.types import Reference, RunData
+
+_GRAVITY: tuple[Verdict, ...] = (
+    "outside", "not judged", "no score", "no bound", "inside", "total gap only", "no full score", "full run"
+)  # fmt: skip
+_HEADS: dict[Verdict, str] = {
+    "inside": "Inside the bound",
+    "outside": "Outside the bound",
+    "no bound": "No bound to judge by",
+    "not judged": "Not judged",
+    "total gap only": "Total gap only",
+    "no full score": "No full score stored",
+    "full run": "Full run",
+    "no score": "No score",
+}
+VERDICT_WORDS = _HEADS
+"""What each verdict is called in documents and in the window."""
+
+
+def name_of(reference: Reference) -> str:
+    """The reference's model, with its precision unless the name says it already."""
+    if reference.precision.lower() in reference.model.lower():
+        return reference.model
+    return f"{reference.model} {reference.precision}"
+
+
+def overall(metrics: Sequence[MetricReport]) -> Verdict:
+    """The gravest verdict of the metrics: inside only where no metric is outside, unjudged or without a score."""
+    return min((metric.verdict for metric in metrics), key=_GRAVITY.index, default="no score")
+
+
+def headline(metrics: Sequence[MetricReport]) -> MetricReport | None:
+    """The metric that the banner names: of those with the overall verdict, the largest |drift| (or total gap)."""
+    verdict = overall(metrics)
+    candidates = [metric for metric in metrics if metric.verdict == verdict]
+    return max(candidates, key=lambda m: abs(m.drift_pp or m.total_gap_pp or 0.0), default=None)
+
+
+def banner(
+    title: str,
+    run: RunData,
+    coverage: Coverage,
+    metrics: Sequence[MetricReport],
+    speed: Speedup,
+    other: Reference | None,
+) -> str:
+    """One sentence: verdict, score, drift (or total gap) and speed; a partial run says so at once."""
+    verdict = overall(metrics)
+    metric = headline(metrics)
+    head = _HEADS[verdict]
+    if limit_of(run) is not None:
+        head += f" (--limit {limit_of(run)})"
+    if not coverage.complete:
+        head += f": only {fmt.coverage(coverage.done, coverage.wanted)} done"
+    if metric is None or metric.score is None:
+        return f"{head}: {title} has no scored item."
+    of_part = f" ({fmt.coverage(metric.done, metric.wanted)})" if metric.partial else ""
+    parts = [f"{title} {metric.title} {fmt.percent(metric.score)}{of_part}"]
+    if metric.drift_pp is not None:
+        so_far = "drift so far" if metric.partial else "drift"
+        parts.append(f"{so_far} {fmt.pp(metric.drift_pp)}{of_part}")
+        if metric.bound_pp is not None:
+            parts.append(f"bound {fmt.pp(metric.bound_pp, signed=False)}")
+    elif metric.total_gap_pp is not None and other is not None:
+        named = name_of(other)
+        parts.append(f"total gap {fmt.pp(metric.total_gap_pp)}{of_part} to the full score of {named} ({other.kind})")
+    elif metric.interval is not None and verdict != "full run":
+        parts.append(f"projected full score {fmt.interval(metric.interval.low, metric.interval.high)}{of_part}")
+    return f"{head}: {', '.join(parts)}{_speed_words(coverage, speed)}."
+
+
+def _speed_words(coverage: Coverage, speed: Speedup) -> str:
+    if speed.factor is None or not coverage.complete:
+        return ""
+    how = "measured" if speed.kind == "measured" else "estimated"
+    if speed.factor < 1:
+        return f"; not faster than the full run ({fmt.factor(speed.factor)}, {how})"
+    return f"; {fmt.factor(speed.factor)} faster than the full run, {how}"
+
+
+def warnings(
+    run: RunData,
+    coverage: Coverage,
+    metrics: Sequence[MetricReport],
+    own: Reference | None,
+    repeats: Repeatability | None,
+) -> tuple[str, ...]:
+    """What a reader must know before trusting the numbers."""
+    found = []
+    limit = limit_of(run)
+    if limit is not None:
+        found.append(
+            f"The run was started with --limit {limit}: its items are the first of the subset, not the frozen subset; "
+            "no drift is judged and no bound applies."
+        )
+    if not coverage.complete:
+        causes = "; ".join(f"{cause} ({number:,})" for cause, number in coverage.causes().items())
+        found.append(
+            f"Only {fmt.coverage(coverage.done, coverage.wanted)} are done ({causes}). Every score is of this part, "
+            "which was not drawn at random: the intervals do not account for that."
+        )
+    short = [metric.title for metric in metrics if coverage.done > metric.done]
+    if short:
+        found.append(f"Some finished items have no outcome for: {', '.join(short)}.")
+    foreign = len(set(run.rows).difference(run.subset_keys))
+    if foreign:
+        found.append(f"{foreign:,} finished items are not in the subset and were left out.")
+    if own is not None and any(m.full is not None and m.full.items != run.total_items for m in metrics):
+        found.append(f"The full run does not cover all {run.total_items:,} items; drift against it is not judged.")
+    if repeats is not None and repeats.differing:
+        found.append(
+            f"{len(repeats.differing):,} of {repeats.common:,} items got another verdict in this run than in the full "
+            "run: drift is computed from the full run's own answers, and this run's score differs from them."
+        )
+    if run.capped:
+        found.append(
+            f"{run.capped:,} {'answer was' if run.capped == 1 else 'answers were'} cut at the token budget and scored "
+            "as cut."
+        )
+    if any(metric.verdict == "outside" for metric in metrics):
+        found.append(
+            "Outside the bound is expected for about 1 subset in 20 even when nothing is wrong, and when the model is "
+            "unlike the calibration pool; it is drift of the subset, not damage to the model."
+        )
+    return tuple(found)
+
+
+def split_lines(run: RunData, metrics: Sequence[MetricReport], own: Reference | None) -> tuple[SplitLine, ...]:
+    """Sampling, quantisation, hardware: the part that is known, and which run is missing for the others."""
+    drifts = {m.name: m.drift_pp for m in metrics if m.drift_pp is not None}
+    if run.is_full:
+        sampling = "none: the whole benchmark was run"
+    elif drifts and own is not None:
+        shown = ", ".join(f"{m.title} {fmt.pp(m.drift_pp)}" for m in metrics if m.drift_pp is not None)
+        part = "" if all(not m.partial for m in metrics) else " (of a part of the subset)"
+        whose = "own full run" if own.kind == "own full run" else f"full score ({own.kind})"
+        sampling = f"{shown}{part}, against this model's {whose}"
+    else:
+        sampling = "cannot be separated: a full run of this model on this runtime is missing"
+    return (
+        SplitLine("sampling drift", drifts, sampling),
+        SplitLine(
+            "quantisation delta", {}, "cannot be separated: a run of the unquantised model on the same items is missing"
+        ),
+        SplitLine(
+            "hardware delta", {}, "cannot be separated: a run of the same model folder on the CPU (or NPU) on the same "
+            "items is missing"
+        ),
+    )  # fmt: skip

@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from mince_gui.base.errors import UsageError
+from mince_gui.report import (
+    Reference,
+    Report,
+    RunData,
+    build,
+    csv_text,
+    html_text,
+    json_text,
+    markdown_text,
+    write,
+)  # fmt: skip
+from mince_gui.report.pictures import pictures
+from mince_gui.report.svg import ticks
+from mince_gui.report.tables import md_escape, safe_cell
+
+MakeRun = Callable[..., RunData]
+MakeReference = Callable[..., Reference]
+SCRIPT = "<script>alert(1)</script>"
+FORMULA = '=cmd|"/c calc"!A1'
+
+
+class Tags(HTMLParser):
+    """Collects tags, attributes and text as a browser would see them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def parsed(text: str) -> Tags:
+    tags = Tags()
+    tags.feed(text)
+    return tags
+
+
+def hostile(run: RunData) -> RunData:
+    """Every free text of the run is an attack."""
+    key = run.subset_keys[0]
+    rows = {k: {**row, SCRIPT: (1.0, 1.0)} for k, row in run.rows.items() if k != key}
+    return replace(
+        run, model=SCRIPT, subset_name=FORMULA, run_id='"><img src=x onerror=alert(1)>', rows=rows,
+        missing={key: f"{FORMULA} {SCRIPT}"}, conditions={SCRIPT: SCRIPT, "device": FORMULA, "driver": {"a": [SCRIPT]}},
+        created="@SUM(A1)", evidence={**run.evidence, "worst": SCRIPT},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def report(make_run: MakeRun, make_own: MakeReference, make_other: MakeReference) -> Report:
+    return build(make_run(), own_full=make_own(), other=make_other())
+
+
+@pytest.fixture
+def hostile_report(make_run: MakeRun, make_own: MakeReference, make_other: MakeReference) -> Report:
+    bad = {"model": SCRIPT, "source": FORMULA, "note": SCRIPT, "date": "+1", "precision": "-2+3"}
+    run = hostile(make_run())
+    return build(run, own_full=make_own(**bad), other=make_other(**bad), paired=replace(run, model=FORMULA))
+
+
+@pytest.fixture
+def partial(make_run: MakeRun, make_own: MakeReference, make_other: MakeReference) -> Report:
+    run = make_run()
+    rows = {key: run.rows[key] for key in run.subset_keys[:137]}
+    missing = {run.subset_keys[140]: "worker crashed twice: SIGSEGV"}
+    return build(replace(run, rows=rows, missing=missing), own_full=make_own(), other=make_other())
+
+
+def test_no_text_from_outside_becomes_a_tag_or_an_attribute(hostile_report: Report) -> None:
+    page = html_text(hostile_report)
+    seen = parsed(page)
+    assert "script" not in seen.tags
+    assert "img" not in seen.tags
+    assert not [name for name, _ in seen.attributes if name.startswith("on")]
+    assert SCRIPT in "".join(seen.words)
+
+
+def test_the_page_asks_for_nothing_from_outside(report: Report) -> None:
+    page = html_text(report)
+    seen = parsed(page)
+    assert not {"script", "link", "img", "iframe", "object", "base", "form"} & set(seen.tags)
+    assert not [value for name, value in seen.attributes if name in {"src", "href", "style"}]
+    urls = set(re.findall(r"https?://[^\"'<> ]+", page))
+    assert urls <= {"http://www.w3.org/2000/svg"}
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def test_every_open_tag_of_the_page_is_closed(report: Report) -> None:
+    page = html_text(report)
+    body = page[page.index("<main>") : page.index("</main>") + len("</main>")]
+    ET.fromstring(body.replace("<br>", "<br/>"))
+
+
+def test_the_pictures_are_well_formed_and_numbered_in_finite_numbers(hostile_report: Report, report: Report) -> None:
+    for made in (hostile_report, report):
+        found = pictures(made)
+        assert len(found) == 4
+        for picture in found:
+            ET.fromstring(str(picture.svg))
+            assert "nan" not in str(picture.svg)
+            assert "inf" not in re.sub(r"<text.*?</text>", "", str(picture.svg))
+
+
+def test_every_text_cell_of_the_csv_is_safe_and_numbers_stay_numbers(hostile_report: Report) -> None:
+    header, *lines = csv.reader(io.StringIO(csv_text(hostile_report)))
+    assert len(lines) == len(hostile_report.metrics)
+    for line in lines:
+        for name, cell in zip(header, line, strict=True):
+            if cell and cell[0] in "=+-@\t\r":
+                float(cell)
+                assert name.endswith("_pp"), name
+    first = dict(zip(header, lines[0], strict=True))
+    assert float(first["score_percent"]) == hostile_report.metrics[0].score
+    assert first["subset"] == f"'{FORMULA}"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1"])
+def test_text_that_a_spreadsheet_would_compute_is_neutralised(text: str) -> None:
+    assert safe_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["Phi-4", "a=b", "", 3, -2.5])
+def test_other_cells_stay_as_they_are(value: str | float) -> None:
+    assert safe_cell(value) == value
+
+
+def test_the_csv_carries_latency_and_device(report: Report) -> None:
+    first = next(csv.DictReader(io.StringIO(csv_text(report))))
+    medians = {line.name: line.median for line in report.latency}
+    assert float(first["median_first_token_seconds"]) == medians["time to first token"]
+    assert float(first["median_decode_tokens_per_second"]) == medians["decode rate"]
+    assert first["device"] == "CPU"
+
+
+def test_a_missing_number_is_an_empty_cell_and_not_0(make_run: MakeRun) -> None:
+    run = make_run(wall_seconds=None, item_seconds=())
+    header, first, *_ = csv.reader(io.StringIO(csv_text(build(run, own_full=None, other=None))))
+    cells = dict(zip(header, first, strict=True))
+    assert cells["drift_pp"] == cells["own_full_percent"] == cells["speedup"] == ""
+
+
+def backwards(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(reversed(list(mapping.items())))
+
+
+def test_the_same_run_gives_the_same_bytes_whatever_the_order_of_its_rows(
+    make_run: MakeRun, make_own: MakeReference, tmp_path: Path
+) -> None:
+    run = make_run()
+    turned = replace(
+        run, rows=backwards(run.rows), conditions=backwards(run.conditions),
+        evidence=backwards(run.evidence),
+    )  # fmt: skip
+    for suffix in ("json", "html", "csv", "md"):
+        one, two = tmp_path / f"one.{suffix}", tmp_path / f"two.{suffix}"
+        write(build(run, own_full=make_own(), other=None), one)
+        write(build(turned, own_full=make_own(), other=None), two)
+        assert one.read_bytes() == two.read_bytes(), suffix
+
+
+def test_the_json_says_its_schema_and_has_every_metric_and_missing_item(partial: Report) -> None:
+    body = json.loads(json_text(partial))
+    assert (body["schema"], body["schema_version"]) == ("mince-gui/report", 1)
+    assert [metric["name"] for metric in body["metrics"]] == [metric.name for metric in partial.metrics]
+    assert all(metric["partial"] for metric in body["metrics"])
+    assert len(body["coverage"]["missing"]) == 113
+    assert body["coverage"]["complete"] is False
+    assert body["metrics"][0]["score_percent"] == partial.metrics[0].score
+
+
+def test_nan_becomes_null_in_the_json(make_run: MakeRun) -> None:
+    body = json.loads(
+        json_text(build(make_run(conditions={"x": float("nan"), "path": Path("a")}), own_full=None, other=None)),
+        parse_constant=lambda word: pytest.fail(f"{word} is no JSON"),
+    )
+    assert body["conditions"] == {"x": None, "path": "a"}
+
+
+def without_glossary(page: str) -> str:
+    """The page's words, without style sheet and glossary."""
+    page = re.sub(r"<style>.*?</style>", "", page, flags=re.S)
+    return " ".join("".join(parsed(page[: page.index("How it was computed")]).words).split())
+
+
+def test_a_total_gap_is_never_called_drift(make_run: MakeRun, make_other: MakeReference) -> None:
+    """The only drift in the documents is the one that is said to be missing."""
+    report = build(make_run(), own_full=None, other=make_other())
+    gap = f"{report.metrics[0].total_gap_pp:+.1f} pp"
+    allowed = ("sampling drift cannot be told", "sampling drift", "drift bound")
+    for text in (without_glossary(html_text(report)), markdown_text(report)):
+        assert gap in text
+        assert "total gap" in text
+        assert not re.search(rf"drift[^.|]{{0,12}}{re.escape(gap)}", text)
+    assert all(metric["drift_pp"] is None for metric in json.loads(json_text(report))["metrics"])
+    assert all(line["drift_pp"] == "" for line in csv.DictReader(io.StringIO(csv_text(report))))
+    for text in (report.banner, *report.warnings, *(metric.reason for metric in report.metrics)):
+        for phrase in allowed:
+            text = text.replace(phrase, "")
+        assert "drift" not in text
+
+
+def test_every_number_of_a_partial_run_is_flagged(partial: Report) -> None:
+    page = html_text(partial)
+    scores = page[page.index("<h2>Scores") : page.index("<figure>")]
+    rows = re.findall(r"<tr><td class=\"name\">.*?</tr>", scores, flags=re.S)
+    assert len(rows) == 4
+    for row in rows:
+        assert row.count('<span class="flag">137 of 250 items</span>') == 3  # score, interval, drift
+    gap = page[page.index("<h2>Total gap") : page.index("<h2>What the difference")]
+    assert gap.count('<span class="flag">137 of 250 items</span>') == 4  # score and gap of two metrics
+    table = [line for line in markdown_text(partial).splitlines() if line.startswith("| prompt strict")]
+    assert table[0].count("(137 of 250 items)") == 4  # score, interval, gap, drift
+    for line in csv.DictReader(io.StringIO(csv_text(partial))):
+        assert (line["coverage"], line["items_done"], line["items_wanted"]) == ("partial", "137", "250")
+        assert line["verdict"] == "Not judged"
+    for text in (page, markdown_text(partial)):
+        assert "worker crashed twice: SIGSEGV" in text
+        assert "112" in text
+
+
+def test_a_complete_run_carries_no_flag(report: Report) -> None:
+    assert 'class="flag"' not in html_text(report)
+    assert "of 250 items)" not in markdown_text(report).partition("| metric")[2].partition("\n- ")[0]
+
+
+def test_the_page_begins_with_the_banner_and_tells_what_was_run(report: Report) -> None:
+    text = without_glossary(html_text(report))
+    assert text.index(report.banner) < text.index("Scores")
+    for said in ("Phi-4-mini-instruct INT4", "250 of the 541 items", "the only provider is CPU", "0.18.0", "ab" * 32):
+        assert said in text
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_every_kind_of_report_can_be_written(make_run: MakeRun, tmp_path: Path, paired: bool) -> None:
+    empty = make_run(rows={}, item_seconds=(), decode_rates=(), conditions={}, evidence={})
+    other = make_run() if paired else None
+    for name, run in (("none", empty), ("some", make_run(bound_pp=None))):
+        for suffix in ("html", "json", "csv", "md", "HTML"):
+            path = tmp_path / f"{name}.{suffix}"
+            write(build(run, own_full=None, other=None, paired=other), path)
+            assert path.stat().st_size > 0
+
+
+def test_markdown_keeps_hostile_text_in_its_cell() -> None:
+    assert md_escape("a|b\nc <b> @team") == r"a\|b c \<b\> &#64;team"
+
+
+def test_a_hostile_name_adds_no_column_to_a_markdown_table(hostile_report: Report) -> None:
+    table = [line for line in markdown_text(hostile_report).splitlines() if line.startswith("|")]
+    widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table}
+    assert widths <= {10, 3}
+
+
+def test_pdf_names_the_way_round_and_other_suffixes_name_the_choices(report: Report, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="later version") as caught:
+        write(report, tmp_path / "r.pdf")
+    assert "HTML" in caught.value.remedy
+    with pytest.raises(UsageError, match="docx") as caught:
+        write(report, tmp_path / "r.docx")
+    assert ".md" in caught.value.remedy
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 100.0), (-5.52, 5.52), (59.3, 79.1), (0.0, 13.64), (3.0, 3.0)])
+def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert 1 <= len(found) <= 8
+    assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in found)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from mince_gui.report import format as fmt
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0.00 s"), (0.824, "0.82 s"), (9.994, "9.99 s"), (9.996, "10.0 s"), (12.34, "12.3 s"), (59.94, "59.9 s"),
+        (59.96, "1 min"), (250, "4 min 10 s"), (599.6, "10 min"), (2460, "41 min"), (3599, "1 h"), (4320, "1 h 12 min"),
+        (360_000, "100 h"), (None, "-"), (math.nan, "-"),
+    ],
+)  # fmt: skip
+def test_seconds_read_as_a_person_says_them(value: float | None, shown: str) -> None:
+    assert fmt.seconds(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.3, "+0.3 pp"), (-4.25, "-4.2 pp"), (0.0, "0.0 pp"), (-0.04, "0.0 pp"), (None, "-")]
+)
+def test_differences_always_carry_their_sign(value: float | None, shown: str) -> None:
+    assert fmt.pp(value) == shown
+
+
+def test_a_bound_has_no_sign() -> None:
+    assert fmt.pp(4.6, signed=False) == "4.6 pp"
+
+
+def test_missing_never_looks_like_zero() -> None:
+    for shown in (fmt.percent(None), fmt.percent(math.nan), fmt.pp(math.nan), fmt.rate(None), fmt.factor(None)):
+        assert shown == fmt.ABSENT
+    assert fmt.percent(None, absent=fmt.MISSING) == "missing"
+    assert fmt.count(None) == fmt.ABSENT
+    assert fmt.interval(1.0, None) == fmt.ABSENT
+
+
+def test_scores_rates_counts_and_intervals_carry_their_units() -> None:
+    assert fmt.percent(75.93) == "75.9 %"
+    assert fmt.rate(18.42) == "18.4 tok/s"
+    assert fmt.rate(1239.6) == "1,240 tok/s"
+    assert fmt.factor(1.72) == "1.7x"
+    assert fmt.count(14_042) == "14,042"
+    assert fmt.interval(71.23, 80.06) == "71.2 to 80.1 %"
+    assert fmt.interval(-1.5, 2.0, unit="pp") == "-1.5 to +2.0 pp"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2026-11-29T20:00:00+00:00", "2026-11-29 20:00 UTC"), ("2026-11-29T21:00:00+01:00", "2026-11-29 20:00 UTC"),
+        ("2026-11-29T20:00:00", "2026-11-29 20:00"), ("2026-11-28", "2026-11-28"),
+        ("stopped", "stopped"), ("", "not recorded"),
+    ],
+)  # fmt: skip
+def test_moments_are_in_utc_and_other_text_stays(text: str, shown: str) -> None:
+    assert fmt.moment(text) == shown
+
+
+def test_the_formats_load_neither_scipy_nor_numpy_nor_qt() -> None:
+    code = (
+        "import sys, mince_gui.report.format\n"
+        "print([m for m in ('scipy', 'numpy', 'matplotlib', 'PySide6') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
