@@ -1,1 +1,90 @@
-"""run: runtimes, worker protocol, supervisor, outcome, timing."""
+"""run: runtimes, the worker and its protocol, the supervisor, outcomes, timing, the run loop.
+
+Comes in: a runtime (a Python that has OGA), a model folder, items with their rendered requests, a scorer,
+a sink. Goes out: committed `ItemResult`s, events, `RunConditions`, a `RunEnd`.
+May import: base, benchmarks, logs, sizing, subset, tasks (types only, in fact); never store: the sink is
+handed in. `worker.py` imports nothing of the project and nothing imports it but `mince_gui.__main__`.
+
+The life of a run
+    The runner (`run_items`, in the headless `mince run` process) reads the model folder, starts a worker,
+    hears its hello, has it load the model (with a warm-up), and hands the conditions to the sink. Then, item
+    by item: look at the sink's control, ask the worker, score, commit to the sink, emit ItemDone. At most the
+    item in flight is lost, whichever process is killed. A worker that crashes or hangs is replaced and the
+    item tried once more; a second time makes the item missing, with the cause; five such items in succession
+    end the run. At the end the worker is asked to shut down, then terminated, then killed.
+    Control, at every item boundary: "pause" stays (the sink is asked again about once a second), "stop" ends,
+    "skip" makes the next item missing; "skip" is also seen about once a second within an item, and aborts
+    that one. The cancel token ends the run at once and commits nothing of the item in flight.
+
+The worker protocol, version 1
+    JSON objects, one a line, UTF-8 (pure ASCII as written), over the worker's stdin and its first stdout; its
+    descriptor 1 then points at stderr, so whatever native code prints cannot break a line. `protocol.schema()`
+    and `worker.SCHEMA` list every field; a test compares them. A change of any field or meaning raises the
+    version; a parent refuses another version than its own.
+
+    worker, once, first     {"hello": {"protocol": 1, "python", "executable", "pid", "platform", "oga_version",
+                            "distribution", "ort_version", "packages", "import_seconds", "error"}}
+                            error: why OGA cannot be imported; such a worker answers schema, ping, shutdown.
+    parent                  {"id": n, "op": ..., fields}; one request at a time
+    worker, any number      {"id": n, "note": {"phase", "tokens", "text"}}; before every OGA call that may block,
+                            and while decoding about four times a second (tokens so far, the text's tail)
+    worker, once            {"id": n, "ok": true, "result": {...}}
+                            or {"id": n, "ok": false, "error": {"type", "message"}}
+    parent, at any time     {"abort": n}: leave request n at the next token; it ends with the error "aborted"
+
+    ops: schema; ping; load (model_dir, threads, search, ceiling, kv_length, eos_ids), once per process;
+    encode (text); choice (prompt, choices), generate (prompt, until, max_new_tokens); shutdown.
+    errors: bad_request, bad_prompt (NUL, lone surrogates, no tokens), load_failed, not_loaded, does_not_fit
+    (never cut to fit), not_one_token (a choice), non_finite (logits), aborted, oga (any exception of OGA's).
+    End of stdin means that the parent is gone: the worker leaves what it does at the next token and exits. So
+    does "shutdown", with a reply. Exit code 0 in both cases.
+
+Phases and deadlines
+    A worker cannot answer during an OGA call (the binding holds the GIL), so there is no heartbeat. Each note
+    begins a phase, and silence is measured against the phase's deadline (`Deadlines`): start (OGA's import),
+    load and warm_up, encode, prefill (a base plus seconds per prompt token), decode (between two notes), idle.
+    Beyond its deadline a worker that has burnt CPU gets up to `busy_factor` times as long; an idle one is killed
+    and its outcome is "hung".
+
+Timing (`ItemTiming`), by the worker's own clock (time.perf_counter), tokenisation outside
+    prefill = append_tokens; first token = prefill + the first generate_next_token (generation only); decode =
+    from the first to the last counted token (EOS is not counted); wall = from the making of the generator to
+    the end. A fresh generator for every item, batch size 1, greedy, max_length = prompt + budget within the
+    folder's ceiling (a fixed KV length is taken as it is, and the worker's loop stops at the budget).
+"""
+
+from mince_gui.run.deadlines import Deadlines
+from mince_gui.run.model_folder import ModelFolder, folder_sha256, read_model_folder
+from mince_gui.run.protocol import PROTOCOL, Hello, ProtocolError
+from mince_gui.run.runner import RunEnd, RunnerSettings, run_items
+from mince_gui.run.runtimes import Runtime, bundled_runtime, external_runtime
+from mince_gui.run.supervisor import WorkerLostError, WorkerProcess, WorkerRefusedError, probe
+from mince_gui.run.tally import Earlier
+from mince_gui.run.types import ItemResult, ItemTiming, Outcome, RunConditions, RunItem, Sink
+
+__all__ = [
+    "PROTOCOL",
+    "Deadlines",
+    "Earlier",
+    "Hello",
+    "ItemResult",
+    "ItemTiming",
+    "ModelFolder",
+    "Outcome",
+    "ProtocolError",
+    "RunConditions",
+    "RunEnd",
+    "RunItem",
+    "RunnerSettings",
+    "Runtime",
+    "Sink",
+    "WorkerLostError",
+    "WorkerProcess",
+    "WorkerRefusedError",
+    "bundled_runtime",
+    "external_runtime",
+    "folder_sha256",
+    "probe",
+    "read_model_folder",
+    "run_items",
+]

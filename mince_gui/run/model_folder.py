@@ -1,0 +1,197 @@
+"""What a model folder says of itself, read from genai_config.json without OGA."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mince_gui.base.cancel import CancelToken
+from mince_gui.base.canonical import sha256_text
+from mince_gui.base.errors import InputError
+
+_CONFIG = "genai_config.json"
+_CHUNK = 1 << 20
+_REMEDY = "Give a folder in ONNX Runtime GenAI format: genai_config.json, the .onnx files and the tokenizer."
+_DEVICES = {
+    "vitisai": "NPU (VitisAI)",
+    "qnn": "NPU (QNN)",
+    "openvino": "OpenVINO",
+    "cuda": "GPU (CUDA)",
+    "nvtensorrtrtx": "GPU (TensorRT)",
+    "dml": "GPU (DirectML)",
+    "webgpu": "GPU (WebGPU)",
+}
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A model folder. Lengths in tokens, prompt and answer together.
+
+    `ceiling` is the smallest of all limits the folder names; `kv_length` is a fixed KV length (the
+    graph works with that max_length only), None where it grows. `device` is what the folder is made
+    for, in words: a declaration, not a proof. `custom_ops_library` is native code that loading runs.
+    """
+
+    path: Path
+    name: str
+    model_type: str
+    ceiling: int
+    kv_length: int | None
+    vocab_size: int | None
+    eos_ids: tuple[int, ...]
+    providers: tuple[str, ...]
+    device: str
+    custom_ops_library: str | None
+    has_chat_template: bool
+    search: Mapping[str, Any]
+
+
+def read_model_folder(path: Path) -> ModelFolder:
+    """Read a model folder. Raises InputError that names what is missing or broken in it."""
+    if not path.is_dir():
+        raise InputError(f"There is no model folder at {path}.", _REMEDY)
+    config = _read_json(path / _CONFIG)
+    model = config.get("model")
+    if not isinstance(model, dict):
+        raise InputError(f'{path / _CONFIG} has no object "model".', _REMEDY)
+    search = config.get("search", {})
+    if not isinstance(search, dict):
+        raise InputError(f'{path / _CONFIG}: "search" is not an object.', _REMEDY)
+    sessions = list(_sessions(model))
+    options = [(name, values) for session in sessions for name, values in _provider_options(session)]
+    entries = [values for _, values in options]
+    entries += [session["config_entries"] for session in sessions if isinstance(session.get("config_entries"), dict)]
+    kv_length = min(_numbers(entries, "max_length_for_kv_cache"), default=None)
+    limits = [model.get("context_length"), search.get("max_length"), kv_length]
+    if not any(str(values.get("hybrid_opt_chunk_context")) == "1" for values in entries):
+        limits += _numbers(entries, "hybrid_opt_max_seq_length")
+    ceiling = min((n for n in limits if isinstance(n, int) and n > 0), default=None)
+    if ceiling is None:
+        raise InputError(f"{path / _CONFIG} names no context length.", _REMEDY)
+    _require_files(path, model)
+    custom_ops = next((s["custom_ops_library"] for s in sessions if s.get("custom_ops_library")), None)
+    return ModelFolder(
+        path=path,
+        name=path.resolve().name,
+        model_type=str(model.get("type", "")),
+        ceiling=ceiling,
+        kv_length=kv_length,
+        vocab_size=model["vocab_size"] if isinstance(model.get("vocab_size"), int) else None,
+        eos_ids=_eos_ids(path, model),
+        providers=tuple(dict.fromkeys(name for name, _ in options)),
+        device=_device(options, entries, custom_ops),
+        custom_ops_library=custom_ops,
+        has_chat_template=_has_chat_template(path),
+        search=search,
+    )
+
+
+def folder_sha256(path: Path, *, cancel: CancelToken | None = None) -> str:
+    """SHA-256 over the sorted (relative path, size, SHA-256) of every file in the folder.
+
+    Reads every byte: seconds to minutes for a real model, so keep the outcome. Raises CancelledError,
+    and InputError where a file cannot be read.
+    """
+    rows = []
+    for file in sorted(p for p in path.rglob("*") if p.is_file()):
+        digest = hashlib.sha256()
+        size = 0
+        try:
+            with file.open("rb") as stream:
+                while chunk := stream.read(_CHUNK):
+                    if cancel is not None:
+                        cancel.check()
+                    digest.update(chunk)
+                    size += len(chunk)
+        except OSError as exc:
+            raise InputError(f"{file} cannot be read: {exc.strerror}.", _REMEDY) from exc
+        rows.append(f"{file.relative_to(path).as_posix()}\t{size}\t{digest.hexdigest()}")
+    if not rows:
+        raise InputError(f"There are no files in {path}.", _REMEDY)
+    return sha256_text("\n".join(sorted(rows)))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        body = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError as exc:
+        raise InputError(f"{path.parent} holds no {path.name}.", _REMEDY) from exc
+    except json.JSONDecodeError as exc:
+        raise InputError(f"{path}, line {exc.lineno}: not JSON ({exc.msg}).", _REMEDY) from exc
+    except (OSError, UnicodeDecodeError) as exc:
+        raise InputError(f"{path} cannot be read: {exc}.", _REMEDY) from exc
+    if not isinstance(body, dict):
+        raise InputError(f"{path} is not a JSON object.", _REMEDY)
+    return body
+
+
+def _parts(node: object) -> Iterator[dict[str, Any]]:
+    """Every object inside `node`: a decoder, its pipeline's stages, an embedding, a vision part."""
+    if isinstance(node, dict):
+        yield node
+        for inner in node.values():
+            yield from _parts(inner)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from _parts(inner)
+
+
+def _sessions(model: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for part in _parts(model):
+        session = part.get("session_options")
+        if isinstance(session, dict):
+            yield session
+
+
+def _provider_options(session: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    listed = session.get("provider_options")
+    for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, dict):
+            for name, values in entry.items():
+                yield name, values if isinstance(values, dict) else {}
+
+
+def _numbers(entries: list[dict[str, Any]], key: str) -> list[int]:
+    """The positive whole numbers under `key`; AMD writes them as text."""
+    texts = (str(values[key]).strip() for values in entries if key in values)
+    return [int(text) for text in texts if text.isdecimal() and int(text) > 0]
+
+
+def _device(options: list[tuple[str, dict[str, Any]]], entries: list[dict[str, Any]], custom_ops: str | None) -> str:
+    names = [name.lower() for name, _ in options if name.lower() != "cpu"]
+    backend = next((str(e["hybrid_opt_token_backend"]) for e in entries if "hybrid_opt_token_backend" in e), "")
+    if "ryzenai" in names:
+        return "NPU (RyzenAI)" if backend.lower() == "npu" else "NPU and GPU, hybrid (RyzenAI)"
+    if names:
+        return " and ".join(dict.fromkeys(_DEVICES.get(name, name) for name in names))
+    if custom_ops:
+        # Ryzen AI up to 1.6 names no provider: its operators come in a library.
+        return f"NPU or hybrid (operators of {custom_ops})"
+    return "CPU"
+
+
+def _eos_ids(path: Path, model: dict[str, Any]) -> tuple[int, ...]:
+    value = model.get("eos_token_id")
+    ids = value if isinstance(value, list) else [value]
+    found = tuple(i for i in ids if isinstance(i, int) and not isinstance(i, bool))
+    if not found:
+        raise InputError(f"{path / _CONFIG} names no eos_token_id; answers would never end.", _REMEDY)
+    return found
+
+
+def _require_files(path: Path, model: dict[str, Any]) -> None:
+    decoder = model.get("decoder")
+    filename = decoder.get("filename") if isinstance(decoder, dict) else None
+    if isinstance(filename, str) and filename and not (path / filename).is_file():
+        raise InputError(f"{path} lacks {filename}, which {_CONFIG} names.", "Copy the model folder again, whole.")
+
+
+def _has_chat_template(path: Path) -> bool:
+    if (path / "chat_template.jinja").is_file() or (path / "chat_template.json").is_file():
+        return True
+    config = path / "tokenizer_config.json"
+    return config.is_file() and bool(_read_json(config).get("chat_template"))

@@ -1,0 +1,568 @@
+"""The worker: the one process that holds the model. Speaks JSON lines over stdin and stdout.
+
+Standard library, numpy and onnxruntime_genai (OGA) only, source valid for Python 3.10, so that any
+Python with OGA can execute this file as it is: `python -I worker.py`. Nothing imports it but
+`mince_gui.__main__` (hidden argument of the frozen bundle). The protocol is written down in
+`mince_gui.run`; `SCHEMA` below is this side's copy of it, and the parent's side is compared with it.
+
+One thread serves requests; a second one reads stdin, so that the end of the parent (end of file),
+a shutdown and an abort are known between two OGA calls. OGA holds the GIL while it computes: nothing
+here answers during a prefill, and the parent must not expect it to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import math
+import os
+import platform
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+with contextlib.suppress(ImportError):  # its absence is for the hello to tell
+    import numpy as np
+
+PROTOCOL = 1
+_NOTE_SECONDS = 0.25
+_TAIL_TOKENS, _TAIL_CHARS = 64, 240
+
+Decode = Callable[[Sequence[int]], str]
+
+
+_TIMING = (
+    "prompt_tokens:int output_tokens:int prefill_seconds:float first_token_seconds:float|null "
+    "decode_seconds:float|null wall_seconds:float"
+)
+# Fields as "name:type ..."; each op has those of its request and those of its result.
+SCHEMA: dict[str, Any] = {
+    "protocol": PROTOCOL,
+    "hello": "protocol:int python:str executable:str pid:int platform:str oga_version:str|null "
+    "distribution:str|null ort_version:str|null packages:object import_seconds:float error:str|null",
+    "note": "phase:str tokens:int text:str|null",
+    "error": "type:str message:str",
+    "timing": _TIMING,
+    "ops": {
+        "schema": ["", "schema:object"],
+        "ping": ["", ""],
+        "load": [
+            "model_dir:str threads:int|null search:object ceiling:int kv_length:int|null eos_ids:list[int]",
+            "load_seconds:float warmup_seconds:float device_type:str|null model_type:str|null threads:int|null "
+            "search:object ceiling:int kv_length:int|null eos_ids:list[int] vocab_size:int all_rows:bool",
+        ],
+        "encode": ["text:str", "ids:list[int]"],
+        "choice": [
+            "prompt:str choices:list[str]",
+            "logprobs:list[float] picked:int method:str trap:bool choice_ids:list[int] timing:timing",
+        ],
+        "generate": [
+            "prompt:str until:list[str] max_new_tokens:int",
+            "text:str ids:list[int] finish:str timing:timing",
+        ],
+        "shutdown": ["", ""],
+    },
+    "phases": "load warm_up encode prefill decode",
+    "errors": "bad_request bad_prompt load_failed not_loaded does_not_fit not_one_token non_finite aborted oga",
+    "finishes": "eos stop budget context",
+    "methods": "last_logits row_before",
+}
+_TYPES: dict[str, Any] = {"str": str, "int": int, "object": dict, "list[int]": list, "list[str]": list}
+
+
+class RefusedError(Exception):
+    """A request that gets an error reply; the worker goes on."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class StoppedError(Exception):
+    """The parent asked for the end, or is gone."""
+
+
+def find_stop(text: str, until: Sequence[str]) -> int | None:
+    """Where the earliest stop string begins in `text`; None if there is none. Empty strings never stop."""
+    found = [at for at in (text.find(stop) for stop in until if stop) if at >= 0]
+    return min(found) if found else None
+
+
+class StopWatch:
+    """Looks for stop strings in a text that grows token by token, decoding only its tail.
+
+    Decoding from the middle may garble the first characters (a cut UTF-8 sequence, a dropped blank),
+    so the tail keeps a margin beyond the longest stop string, and a find in it is confirmed on the
+    whole text.
+    """
+
+    def __init__(self, decode: Decode, until: Sequence[str]) -> None:
+        self._decode = decode
+        self._until = tuple(stop for stop in until if stop)
+        self._keep = max((len(stop) for stop in self._until), default=0) + 8
+        self._start = 0
+
+    def hit(self, ids: Sequence[int]) -> bool:
+        """Whether the decoded text of `ids` holds a stop string. Call it after every token."""
+        if not self._until:
+            return False
+        tail = self._decode(ids[self._start :])
+        if find_stop(tail, self._until) is not None:
+            return find_stop(self._decode(ids), self._until) is not None
+        if len(tail) > 4 * self._keep:
+            middle = self._start + (len(ids) - self._start) // 2
+            if len(self._decode(ids[middle:])) >= self._keep:
+                self._start = middle
+        return False
+
+
+def is_trap_length(tokens: int) -> bool:
+    """Whether a forward pass of that many tokens gives a slightly different last row on the CPU.
+
+    INT4 kernels take another path for a remainder of one row: lengths 129, 257, 385... shift logits by
+    0.1 to 0.6.
+    """
+    return tokens > 128 and tokens % 128 == 1
+
+
+def _last_row(logits: Any) -> Any:
+    """The last position's logits, 1-D float64: graphs give (1, 1, vocab), (1, vocab) or (1, n, vocab)."""
+    array = np.asarray(logits)
+    return array.reshape(-1, array.shape[-1])[-1].astype(np.float64)
+
+
+def _broken(row: Any) -> bool:
+    """NaN or +inf anywhere, or no finite value at all; -inf alone is a mask that some graphs set."""
+    return bool(np.isnan(row).any() or np.isposinf(row).any() or not np.isfinite(row).any())
+
+
+class Channel:
+    """The protocol's two ends: lines out on a private descriptor, a thread that reads lines in."""
+
+    def __init__(self, out: int, source: int) -> None:
+        self._out = out
+        self._source = source
+        self._current: int | None = None
+        self.noted = 0.0
+        self.requests: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self.stopping = self.gone = False
+        self.aborted: int | None = None
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def _read(self) -> None:
+        # os.read, not sys.stdin: a thread inside a buffered read would hold its lock when Python exits.
+        rest = b""
+        while True:
+            try:
+                piece = os.read(self._source, 1 << 16)
+            except OSError:
+                piece = b""
+            if not piece:
+                break
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if line.strip():
+                    self._take(line)
+        self.gone = self.stopping = True
+        self.requests.put(None)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            body = json.loads(line.decode("utf-8"))
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            body = {"id": -1, "bad_line": "a line is not a JSON object"}
+        if "abort" in body:
+            self.aborted = body["abort"]
+            return
+        if body.get("op") == "shutdown":
+            self.stopping = True
+        self.requests.put(body)
+
+    def send(self, body: dict[str, Any]) -> None:
+        """Write one line; a parent that is gone ends the worker."""
+        data = json.dumps(body, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+        try:
+            while data:
+                data = data[os.write(self._out, data) :]
+        except OSError as exc:
+            raise StoppedError from exc
+
+    def begin(self, request_id: int) -> None:
+        """Requests answer to this id from now on."""
+        self._current = request_id
+        self.noted = 0.0
+
+    def note(self, phase: str, tokens: int = 0, text: str | None = None) -> None:
+        """Tell the parent what begins now. To be called before every OGA call that may block."""
+        self.noted = time.monotonic()
+        self.send({"id": self._current, "note": {"phase": phase, "tokens": tokens, "text": text}})
+
+    def check(self) -> None:
+        """Leave the request if the parent asked for that, or is gone."""
+        if self.stopping:
+            raise StoppedError
+        if self.aborted is not None and self.aborted == self._current:
+            raise RefusedError("aborted", "aborted on request")
+
+
+class Engine:
+    """One model and what can be asked of it. Every method may raise RefusedError and StoppedError."""
+
+    def __init__(self, oga: Any, channel: Channel) -> None:
+        self._oga = oga
+        self._channel = channel
+        self._model: Any = None
+        self._tokenizer: Any = None
+        self._search: dict[str, Any] = {}
+        self._ceiling = 0
+        self._kv_length: int | None = None
+        self._eos: frozenset[int] = frozenset()
+        self._all_rows = False
+
+    def load(self, **asked: Any) -> dict[str, Any]:
+        """Load a model folder and warm it up with two tokens. One model per process."""
+        if self._model is not None:
+            raise RefusedError("bad_request", "a model is loaded already; one worker holds one model")
+        oga, threads, applied = self._oga, asked["threads"], None
+        if hasattr(oga, "disable_telemetry_events"):
+            oga.disable_telemetry_events()
+        self._channel.note("load")
+        begin = time.perf_counter()
+        try:
+            config = oga.Config(asked["model_dir"])
+            if threads is not None and hasattr(config, "overlay"):
+                options = {"intra_op_num_threads": threads}
+                config.overlay(json.dumps({"model": {"decoder": {"session_options": options}}}))
+                applied = threads
+            model = oga.Model(config)
+            tokenizer = oga.Tokenizer(model)
+        except Exception as exc:  # whatever native code raises while loading is the answer
+            raise RefusedError("load_failed", f"{type(exc).__name__}: {exc}") from exc
+        load_seconds = time.perf_counter() - begin
+        self._model, self._tokenizer = model, tokenizer
+        # The folder's own defaults may sample; greedy is forced here, whatever else it sets is reported.
+        self._search = {**asked["search"], "do_sample": False, "num_beams": 1}
+        self._ceiling, self._kv_length = asked["ceiling"], asked["kv_length"]
+        self._eos = frozenset(asked["eos_ids"] or (int(i) for i in getattr(tokenizer, "eos_token_ids", ())))
+        return {
+            "load_seconds": load_seconds,
+            **self._warm_up(),
+            "device_type": getattr(model, "device_type", None),
+            "model_type": getattr(model, "type", None),
+            "threads": applied,
+            "ceiling": self._ceiling,
+            "kv_length": self._kv_length,
+            "eos_ids": sorted(self._eos),
+            "all_rows": self._all_rows,
+        }
+
+    def _warm_up(self) -> dict[str, Any]:
+        ids = self._encode("The quick brown fox jumps over the lazy dog.")
+        self._channel.note("warm_up", len(ids) + 2)
+        begin = time.perf_counter()
+        generator, params = self._generator(len(ids) + 2)
+        generator.append_tokens(ids)
+        row = _last_row(generator.get_logits())
+        rows = generator.get_output("logits").shape
+        generator.generate_next_token()
+        if not generator.is_done():
+            generator.generate_next_token()
+        seconds = time.perf_counter() - begin
+        if _broken(row):
+            raise RefusedError("non_finite", "the model's first logits are not finite numbers")
+        self._all_rows = len(ids) > 1 and len(rows) == 3 and rows[1] == len(ids)
+        effective = dict(params.get_search_options()) if hasattr(params, "get_search_options") else dict(self._search)
+        # max_length changes from item to item and says nothing of the model.
+        effective.pop("max_length", None)
+        search = {k: v for k, v in effective.items() if not isinstance(v, float) or math.isfinite(v)}
+        return {"warmup_seconds": seconds, "vocab_size": len(row), "search": search}
+
+    def encode(self, text: str) -> dict[str, Any]:
+        """Token ids of a text, as the model folder's tokenizer makes them."""
+        self._channel.note("encode")
+        return {"ids": [int(i) for i in self._encode(text)]}
+
+    def _encode(self, text: str) -> Any:
+        if self._tokenizer is None:
+            raise RefusedError("not_loaded", "no model is loaded")
+        if "\x00" in text:
+            # OGA takes C strings: it would silently drop everything after the NUL.
+            raise RefusedError("bad_prompt", "the prompt holds a NUL character")
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as exc:
+            raise RefusedError("bad_prompt", f"the prompt is not valid Unicode: {exc.reason}") from exc
+        ids = self._tokenizer.encode(text)
+        if len(ids) == 0:
+            raise RefusedError("bad_prompt", "the prompt has no tokens")
+        return ids
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(np.asarray(ids, dtype=np.int32))) if len(ids) else ""
+
+    def _generator(self, length: int) -> tuple[Any, Any]:
+        """A fresh generator: rewinding and appending after generation are refused or wrong on some stacks."""
+        params = self._oga.GeneratorParams(self._model)
+        # A graph with a fixed KV length works with that length only; our own loop stops earlier.
+        params.set_search_options(**{**self._search, "max_length": self._kv_length or length})
+        return self._oga.Generator(self._model, params), params
+
+    def choice(self, prompt: str, choices: list[str]) -> dict[str, Any]:
+        """Log-probability of each choice after the prompt: one forward pass, last-position logits."""
+        if not choices:
+            raise RefusedError("bad_request", "there are no choices")
+        self._channel.note("encode")
+        ids = self._encode(prompt)
+        choice_ids = [self._continuation(prompt, ids, choice) for choice in choices]
+        tokens = self._fitting(ids, answer=0)
+        trap = is_trap_length(tokens)
+        one_more = trap and self._all_rows and tokens < self._ceiling
+        self._channel.note("prefill", tokens)
+        begin = time.perf_counter()
+        passed = np.append(ids, np.int32(choice_ids[0])) if one_more else ids
+        generator, _ = self._generator(min(tokens + 2, self._ceiling))
+        before = time.perf_counter()
+        generator.append_tokens(passed)
+        prefill = time.perf_counter() - before
+        if one_more:
+            rows = np.asarray(generator.get_output("logits"))
+            row = rows.reshape(-1, rows.shape[-1])[tokens - 1].astype(np.float64)
+        else:
+            row = _last_row(generator.get_logits())
+        wall = time.perf_counter() - begin
+        del generator
+        if _broken(row) or not np.isfinite(row[choice_ids]).all():
+            raise RefusedError("non_finite", "the model's logits are not finite numbers")
+        top = row.max()
+        logprobs = row - top - np.log(np.exp(row - top).sum())
+        chosen = [float(logprobs[i]) for i in choice_ids]
+        return {
+            "logprobs": chosen,
+            "picked": int(np.argmax(chosen)),
+            "method": "row_before" if one_more else "last_logits",
+            "trap": trap,
+            "choice_ids": choice_ids,
+            "timing": _timing(tokens, 0, prefill, None, None, wall),
+        }
+
+    def _fitting(self, ids: Any, *, answer: int) -> int:
+        """The prompt's length in tokens, if it leaves room for `answer` more. A prompt is never cut."""
+        self._channel.check()
+        if len(ids) + answer > self._ceiling:
+            room = " and leaves no room for an answer" if answer else ""
+            raise RefusedError(
+                "does_not_fit", f"the prompt has {len(ids)} tokens{room}; the model takes {self._ceiling}"
+            )
+        return len(ids)
+
+    def _continuation(self, prompt: str, ids: Any, choice: str) -> int:
+        whole = self._encode(prompt + choice)
+        if len(whole) != len(ids) + 1 or list(whole[:-1]) != list(ids):
+            raise RefusedError("not_one_token", f"the choice {choice!r} is not one token after the prompt")
+        return int(whole[-1])
+
+    def generate(self, prompt: str, until: list[str], max_new_tokens: int) -> dict[str, Any]:
+        """Greedy text until EOS, a stop string, the budget, or the model's context ends."""
+        if max_new_tokens < 1:
+            raise RefusedError("bad_request", "max_new_tokens is below 1")
+        self._channel.note("encode")
+        ids = self._encode(prompt)
+        tokens = self._fitting(ids, answer=1)
+        budget = min(max_new_tokens, self._ceiling - tokens)
+        self._channel.note("prefill", tokens)
+        begin = time.perf_counter()
+        generator, _ = self._generator(tokens + budget)
+        before = time.perf_counter()
+        generator.append_tokens(ids)
+        prefill = time.perf_counter() - before
+        if _broken(_last_row(generator.get_logits())):
+            raise RefusedError("non_finite", "the model's logits are not finite numbers")
+        self._channel.note("decode")
+        new, finish, first, last = self._decode_loop(generator, tokens, budget, until)
+        if finish == "budget" and budget < max_new_tokens:
+            finish = "context"
+        end = time.perf_counter()
+        del generator
+        text = self._decode(new)
+        cut = find_stop(text, until)
+        decode = last - first if len(new) > 1 else None
+        return {
+            "text": text if cut is None else text[:cut],
+            "ids": new,
+            "finish": finish if cut is None else "stop",
+            "timing": _timing(tokens, len(new), prefill, first - before, decode, end - begin),
+        }
+
+    def _decode_loop(
+        self, generator: Any, tokens: int, budget: int, until: list[str]
+    ) -> tuple[list[int], str, float, float]:
+        """New ids without EOS, why it ended, and the clock after the first and after the last counted token.
+
+        The sequence's growth is the count: since OGA 0.11 EOS is not appended, before that it was, and
+        get_next_tokens() may repeat the previous token.
+        """
+        watch = StopWatch(self._decode, until)
+        new: list[int] = []
+        first = last = 0.0
+        while True:
+            generator.generate_next_token()
+            now = time.perf_counter()
+            first = first or now
+            sequence = generator.get_sequence(0)
+            if len(sequence) <= tokens + len(new):
+                if not generator.is_done():
+                    raise RefusedError("oga", "generate_next_token() added no token, and generation is not done")
+                return new, "eos", first, last or now
+            token = int(sequence[-1])
+            if token in self._eos:
+                return new, "eos", first, last or now
+            new.append(token)
+            last = now
+            if watch.hit(new):
+                return new, "stop", first, last
+            if len(new) >= budget:
+                return new, "budget", first, last
+            if generator.is_done():
+                return new, "eos", first, last
+            self._channel.check()
+            if time.monotonic() - self._channel.noted >= _NOTE_SECONDS:
+                self._channel.note("decode", len(new), self._decode(new[-_TAIL_TOKENS:])[-_TAIL_CHARS:])
+
+    def close(self) -> None:
+        """Give the model back in order; some stacks crash when it is left to the end of the process."""
+        self._tokenizer = None
+        self._model = None
+        gc.collect()
+
+
+def _timing(*values: float | None) -> dict[str, float | None]:
+    return {field.partition(":")[0]: value for field, value in zip(_TIMING.split(), values, strict=True)}
+
+
+def _packages() -> dict[str, str]:
+    """Versions of what matters here, by folder name: environments hold leavings whose metadata cannot be read."""
+    found = (path.stem.partition("-") for entry in sys.path for path in Path(entry).glob("*.dist-info"))
+    names = ((name.lower().replace("_", "-"), version) for name, _, version in found)
+    return {name: version for name, version in names if name.startswith(("onnxruntime", "ryzen", "numpy"))}
+
+
+def _hello() -> tuple[Any, dict[str, Any]]:
+    """OGA (None if it cannot be imported) and what this process says of itself."""
+    begin = time.perf_counter()
+    oga, error = None, None
+    try:
+        oga = importlib.import_module("onnxruntime_genai")
+        importlib.import_module("numpy")
+    except Exception as exc:  # noqa: BLE001  # a broken native package may raise anything; the parent must hear it
+        oga, error = None, f"{type(exc).__name__}: {exc}"
+    seconds = time.perf_counter() - begin
+    packages = _packages()
+    genai = sorted(name for name in packages if name.startswith("onnxruntime-genai"))
+    runtime = sorted(name for name in packages if name.startswith("onnxruntime") and name not in genai)
+    return oga, {
+        "protocol": PROTOCOL,
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "pid": os.getpid(),
+        "platform": platform.platform(),
+        "oga_version": None if oga is None else str(getattr(oga, "__version__", "")) or None,
+        "distribution": ", ".join(genai) or None,
+        "ort_version": ", ".join(f"{name} {packages[name]}" for name in runtime) or None,
+        "packages": packages,
+        "import_seconds": seconds,
+        "error": error,
+    }
+
+
+def _fields(body: dict[str, Any], *, oga: bool) -> dict[str, Any]:
+    """The request's fields, checked against SCHEMA."""
+    op = body.get("op")
+    if op not in SCHEMA["ops"]:
+        raise RefusedError("bad_request", body.get("bad_line") or f"there is no op {op!r}")
+    wanted = dict(field.split(":") for field in SCHEMA["ops"][op][0].split())
+    if wanted and not oga:
+        raise RefusedError("not_loaded", "onnxruntime_genai could not be imported")
+    given = {name: value for name, value in body.items() if name not in ("id", "op")}
+    if set(given) != set(wanted):
+        raise RefusedError("bad_request", f"{op} takes {sorted(wanted)}, not {sorted(given)}")
+    for name, kind in wanted.items():
+        inner = kind.partition("|")[0]
+        if not isinstance(given[name], _TYPES[inner]) and not (inner != kind and given[name] is None):
+            raise RefusedError("bad_request", f"{op}: {name} is not {kind}")
+    return given
+
+
+def serve(channel: Channel, oga: Any) -> None:
+    """Answer requests one after the other until shutdown or the end of stdin."""
+    engine = Engine(oga, channel)
+    handlers: dict[str, Callable[..., dict[str, Any]]] = {"schema": lambda: {"schema": SCHEMA}}
+    handlers |= {"load": engine.load, "encode": engine.encode, "choice": engine.choice, "generate": engine.generate}
+    try:
+        while True:
+            body = channel.requests.get()
+            if body is None or channel.gone:
+                return
+            request_id = body.get("id", -1)
+            channel.begin(request_id)
+            try:
+                fields = _fields(body, oga=oga is not None)
+                answer: dict[str, Any] = {"ok": True, "result": handlers.get(body["op"], dict)(**fields)}
+            except RefusedError as exc:
+                answer = _refusal(exc.kind, str(exc))
+            except StoppedError:
+                answer = _refusal("aborted", "the worker was asked to end")
+            except Exception as exc:  # noqa: BLE001  # process boundary: OGA raises RuntimeError and others at will
+                answer = _refusal("oga", f"{type(exc).__name__}: {exc}")
+            channel.send({"id": request_id, **answer})
+            if body.get("op") == "shutdown":
+                return
+    except StoppedError:
+        return
+    finally:
+        engine.close()
+
+
+def _refusal(kind: str, message: str) -> dict[str, Any]:
+    return {"ok": False, "error": {"type": kind, "message": message}}
+
+
+def _private_stdout() -> int:
+    """A descriptor for the protocol alone; descriptor 1 becomes stderr, whatever native code prints there."""
+    sys.stdout.flush()
+    out = os.dup(1)
+    os.dup2(2, 1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        for handle in (out, 0):  # no line end may be translated
+            msvcrt.setmode(handle, os.O_BINARY)
+    return out
+
+
+def main() -> NoReturn:
+    """Run the worker until shutdown or the end of stdin; does not return."""
+    channel = Channel(_private_stdout(), 0)
+    # Ctrl-C goes to the whole group of the terminal; the runner decides what becomes of the worker.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    oga, hello = _hello()
+    try:
+        channel.send({"hello": hello})
+        serve(channel, oga)
+    except StoppedError:
+        pass
+    sys.stderr.flush()
+    # Everything is given back by now; static destructors of some native stacks crash at a normal exit.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

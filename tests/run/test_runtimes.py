@@ -1,0 +1,70 @@
+"""Runtimes and the environment that their workers get."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from mince_gui.base.errors import InputError
+from mince_gui.run import WorkerProcess, bundled_runtime, external_runtime, probe
+from mince_gui.run.runtimes import clean_environment
+
+
+def test_a_path_that_is_no_python_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    plain = tmp_path / "python.txt"
+    plain.write_text("no program", encoding="utf-8")
+    plain.chmod(0o644)
+    cases = {tmp_path / "none": "no Python", tmp_path: "folder"}
+    if os.name != "nt":
+        cases[plain] = "cannot be executed"
+    for path, words in cases.items():
+        with pytest.raises(InputError) as caught:
+            external_runtime(path)
+        assert words in caught.value.message
+        assert "onnxruntime-genai" in caught.value.remedy
+
+
+def test_an_external_python_is_probed_and_named_after_its_environment() -> None:
+    runtime = external_runtime(Path(sys.executable))
+    assert runtime.kind == "external"
+    assert runtime.name == Path(sys.executable).parent.parent.name
+    assert probe(runtime).oga_version
+
+
+def test_the_link_of_a_virtual_environment_is_kept(tmp_path: Path) -> None:
+    if os.name == "nt":
+        pytest.skip("links need a right on Windows")
+    link = tmp_path / "env" / "bin" / "python"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(sys.executable)
+    assert external_runtime(link).command[0] == str(link)
+    assert external_runtime(link).name == "env"
+
+
+def test_what_belongs_to_this_program_alone_is_not_handed_on() -> None:
+    base = {"PYTHONPATH": "x", "PYTHONHOME": "x", "QT_PLUGIN_PATH": "x", "_MEIPASS2": "x", "HOME": "h", "PATH": "p"}
+    assert clean_environment(bundled_runtime(), base) == {"HOME": "h", "PATH": "p"}
+
+
+def test_an_external_environment_comes_first_on_path() -> None:
+    path = clean_environment(external_runtime(Path(sys.executable)), {"PATH": "p"})["PATH"]
+    assert path.split(os.pathsep)[0] == str(Path(sys.executable).parent)
+    assert path.split(os.pathsep)[-1] == "p"
+
+
+def test_a_bundle_gives_the_library_path_back_and_a_plain_python_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = {"LD_LIBRARY_PATH": "bundle", "LD_LIBRARY_PATH_ORIG": "xrt", "DYLD_LIBRARY_PATH": "bundle"}
+    # A Ryzen AI runtime on Linux needs the user's own library path.
+    assert clean_environment(bundled_runtime(), base)["LD_LIBRARY_PATH"] == "bundle"
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert clean_environment(bundled_runtime(), base) == {"LD_LIBRARY_PATH": "xrt"}
+    assert bundled_runtime().command[1:] == ("--worker",)
+
+
+def test_a_broken_python_variable_of_ours_does_not_reach_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHOME", "nowhere")
+    with WorkerProcess(bundled_runtime()) as worker:
+        worker.ping()

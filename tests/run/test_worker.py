@@ -1,0 +1,322 @@
+"""The real worker process: handshake, requests, refusals, and how it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from mince_gui.run import Runtime, WorkerProcess, WorkerRefusedError, bundled_runtime, read_model_folder
+from mince_gui.run import protocol as wire
+from mince_gui.run.protocol import ChoiceRequest, GenerateRequest, LoadRequest
+
+Load = Callable[..., LoadRequest]
+
+
+@pytest.fixture
+def bare() -> Iterator[subprocess.Popen[bytes]]:
+    """A worker under `python -I` spoken to by hand."""
+    with subprocess.Popen(bundled_runtime().command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+def _say(process: subprocess.Popen[bytes], line: bytes) -> Any:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(line)
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
+def test_both_sides_have_the_same_schema(worker: WorkerProcess) -> None:
+    assert "-I" in worker.runtime.command
+    assert worker.schema().schema == wire.schema()
+
+
+def test_the_hello_names_the_protocol_and_the_versions(worker: WorkerProcess) -> None:
+    hello = worker.hello
+    assert hello is not None
+    assert hello.protocol == wire.PROTOCOL
+    assert hello.error is None
+    assert hello.distribution == "onnxruntime-genai"
+    assert hello.oga_version
+    assert "onnxruntime " in (hello.ort_version or "")
+    assert psutil.Process(hello.pid).is_running()
+
+
+def test_a_python_without_oga_says_so_in_its_hello_and_refuses_to_load(model_dir: Path, load_request: Load) -> None:
+    # -S leaves out site-packages, where OGA is.
+    path = bundled_runtime().command[-1]
+    with WorkerProcess(Runtime("no OGA", (sys.executable, "-S", "-I", path), "bundled")) as worker:
+        assert worker.hello is not None
+        assert "onnxruntime_genai" in (worker.hello.error or "")
+        assert worker.hello.oga_version is None
+        worker.ping()
+        with pytest.raises(WorkerRefusedError) as caught:
+            worker.load(load_request(model_dir))
+        assert caught.value.kind == "not_loaded"
+
+
+def test_print_of_native_code_on_descriptor_1_does_not_break_the_protocol(
+    patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
+) -> None:
+    noise = r"""
+def noisy(inner):
+    def method(self, text):
+        os.write(1, b'{"id":1}\nnative noise without line end')
+        print('and from Python', flush=True)
+        return inner(self, text)
+    return method
+w['Engine']._encode = noisy(w['Engine']._encode)
+"""
+    with WorkerProcess(patched_runtime(noise)) as worker:
+        worker.load(load_request(model_dir))
+        assert worker.encode("a").ids
+        worker.close()
+        assert any("native noise" in line for line in worker.stderr_tail)
+
+
+def test_a_bad_request_is_refused_by_name_and_the_worker_goes_on(
+    bare: subprocess.Popen[bytes], subtests: pytest.Subtests
+) -> None:
+    assert bare.stdout is not None
+    bare.stdout.readline()
+    for line, words in (
+        (b"not json\n", "not a JSON object"),
+        (b"[1]\n", "not a JSON object"),
+        (b"\xff\xfe\n", "not a JSON object"),
+        (b'{"id":1,"op":"dance"}\n', "no op 'dance'"),
+        (b'{"id":1,"op":"encode"}\n', "encode takes ['text']"),
+        (b'{"id":1,"op":"encode","text":"a","more":1}\n', "encode takes ['text']"),
+        (b'{"id":1,"op":"encode","text":5}\n', "text is not str"),
+        (b'{"id":1,"op":"choice","prompt":"a","choices":"ab"}\n', "choices is not list[str]"),
+    ):
+        with subtests.test(words):
+            reply = _say(bare, line)
+            assert reply["error"]["type"] == "bad_request"
+            assert words in reply["error"]["message"]
+            assert _say(bare, b'{"id":2,"op":"ping"}\n') == {"id": 2, "ok": True, "result": {}}
+
+
+def test_a_worker_whose_parent_is_gone_begins_nothing_more(
+    bare: subprocess.Popen[bytes], model_dir: Path, load_request: Load
+) -> None:
+    assert bare.stdin is not None
+    assert bare.stdout is not None
+    bare.stdin.write(wire.request_line(1, load_request(model_dir)))
+    bare.stdin.write(wire.request_line(2, GenerateRequest("1 2 3", (), 400)))
+    bare.stdin.close()
+    lines = [wire.parse_line(raw) for raw in bare.stdout]
+    assert [line for line in lines if isinstance(line, wire.ReplyLine) and line.id == 2] == []
+    assert bare.wait(30) == 0
+
+
+def test_end_of_stdin_ends_the_worker_with_code_0(bare: subprocess.Popen[bytes]) -> None:
+    assert bare.stdin is not None
+    bare.stdin.close()
+    assert bare.wait(30) == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_of_the_terminal_does_not_reach_the_worker(bare: subprocess.Popen[bytes]) -> None:
+    assert bare.stdout is not None
+    bare.stdout.readline()
+    bare.send_signal(signal.SIGINT)
+    assert _say(bare, b'{"id":1,"op":"ping"}\n')["ok"]
+
+
+def test_a_worker_whose_parent_is_killed_ends_by_itself() -> None:
+    parent = """
+import sys, time
+from pathlib import Path
+from mince_gui.run import WorkerProcess, bundled_runtime
+worker = WorkerProcess(bundled_runtime())
+print(worker.start().pid, flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        child = psutil.Process(int(process.stdout.readline()))
+        process.kill()
+        process.wait()
+        gone, _ = psutil.wait_procs([child], timeout=30)
+    assert gone
+
+
+def test_a_missing_model_folder_is_refused_in_words_and_the_worker_goes_on(tmp_path: Path) -> None:
+    with WorkerProcess(bundled_runtime()) as worker:
+        with pytest.raises(WorkerRefusedError) as caught:
+            worker.load(LoadRequest(str(tmp_path), None, {}, 100, None, (0,)))
+        assert caught.value.kind == "load_failed"
+        assert "genai_config.json" in caught.value.message
+        worker.ping()
+
+
+def test_a_second_model_is_refused(worker: WorkerProcess, model_dir: Path, load_request: Load) -> None:
+    with pytest.raises(WorkerRefusedError) as caught:
+        worker.load(load_request(model_dir))
+    assert caught.value.kind == "bad_request"
+
+
+def test_threads_reach_onnx_runtime_and_are_reported(model_dir: Path, load_request: Load) -> None:
+    with WorkerProcess(bundled_runtime()) as worker:
+        loaded = worker.load(load_request(model_dir, threads=1))
+        assert loaded.threads == 1
+        assert loaded.device_type == "CPU"
+        assert loaded.all_rows
+        assert loaded.search["do_sample"] is False
+        assert loaded.vocab_size == read_model_folder(model_dir).vocab_size
+        assert loaded.warmup_seconds > 0
+
+
+def _refusal(ask: Callable[[], object]) -> tuple[str, str]:
+    with pytest.raises(WorkerRefusedError) as caught:
+        ask()
+    return caught.value.kind, caught.value.message
+
+
+def test_what_cannot_be_run_is_refused_and_never_cut(
+    worker: WorkerProcess, model_dir: Path, subtests: pytest.Subtests
+) -> None:
+    ceiling = read_model_folder(model_dir).ceiling
+    long = "one two three " * ceiling
+    with subtests.test("a prompt for generation that leaves no room"):
+        kind, message = _refusal(lambda: worker.generate(GenerateRequest(long, (), 10)))
+        assert kind == "does_not_fit"
+        assert str(ceiling) in message
+    with subtests.test("a prompt for a choice beyond the ceiling"):
+        choice = ChoiceRequest(long, (" four",))
+        assert _refusal(lambda: worker.choice(choice))[0] in ("does_not_fit", "not_one_token")
+    with subtests.test("NUL, behind which OGA would silently cut"):
+        assert _refusal(lambda: worker.generate(GenerateRequest("a\x00b", (), 10)))[0] == "bad_prompt"
+    with subtests.test("a lone surrogate"):
+        assert _refusal(lambda: worker.generate(GenerateRequest("a\ud800", (), 10)))[0] == "bad_prompt"
+    with subtests.test("an empty prompt"):
+        assert _refusal(lambda: worker.generate(GenerateRequest("", (), 10)))[0] == "bad_prompt"
+    with subtests.test("a choice of several tokens"):
+        kind, message = _refusal(lambda: worker.choice(ChoiceRequest("one", (" two three four",))))
+        assert kind == "not_one_token"
+        assert "' two three four'" in message
+    with subtests.test("no choices"):
+        assert _refusal(lambda: worker.choice(ChoiceRequest("one", ())))[0] == "bad_request"
+    with subtests.test("no budget"):
+        assert _refusal(lambda: worker.generate(GenerateRequest("one", (), 0)))[0] == "bad_request"
+    assert worker.generate(GenerateRequest("one", (), 3)).ids is not None
+
+
+def test_the_model_context_ends_an_answer_with_its_own_reason(model_dir: Path, load_request: Load) -> None:
+    with WorkerProcess(bundled_runtime()) as worker:
+        worker.load(load_request(model_dir, ceiling=40))
+        tokens = len(worker.encode("1 2 3").ids)
+        answer = worker.generate(GenerateRequest("1 2 3", (), 500))
+        if answer.finish != "eos":
+            assert answer.finish == "context"
+            assert len(answer.ids) == 40 - tokens
+
+
+def test_an_abort_ends_its_own_request_only(bare: subprocess.Popen[bytes], model_dir: Path, load_request: Load) -> None:
+    assert bare.stdin is not None
+    assert bare.stdout is not None
+    ask = GenerateRequest("1 2 3", (), 5)
+    bare.stdin.write(wire.request_line(1, load_request(model_dir)) + wire.abort_line(2))
+    bare.stdin.write(
+        wire.request_line(2, ask) + wire.request_line(3, ask) + wire.request_line(4, wire.ShutdownRequest())
+    )
+    bare.stdin.flush()
+    replies = [line for line in map(wire.parse_line, bare.stdout) if isinstance(line, wire.ReplyLine)]
+    assert [(r.id, r.error.type if r.error else None) for r in replies][:2] == [(1, None), (2, "aborted")]
+    assert replies[-1].error is None
+    assert bare.wait(30) == 0
+
+
+def test_a_stop_string_ends_the_text_before_it_and_saves_the_rest_of_the_budget(worker: WorkerProcess) -> None:
+    free = worker.generate(GenerateRequest("One, two, three,", (), 24))
+    if len(free.text) < 4:
+        pytest.skip("the model says too little to be stopped")
+    stop = free.text[len(free.text) // 2 :][:3]
+    cut = worker.generate(GenerateRequest("One, two, three,", ("never said", stop), 24))
+    assert cut.text == free.text[: free.text.index(stop)]
+    assert cut.finish == "stop"
+    assert free.ids[: len(cut.ids)] == cut.ids
+    assert len(cut.ids) < len(free.ids)
+
+
+_CHOICE = ChoiceRequest("A. 12\nB. 45\nAnswer:", (" A", " B"))
+
+
+def test_a_choice_takes_the_likeliest_and_a_tie_goes_to_the_first(worker: WorkerProcess) -> None:
+    reply = worker.choice(_CHOICE)
+    assert reply.picked == reply.logprobs.index(max(reply.logprobs))
+    assert all(value < 0 for value in reply.logprobs)
+    assert sum(map(math.exp, reply.logprobs)) <= 1
+    tie = worker.choice(dataclasses.replace(_CHOICE, choices=(" B", " A", " B")))
+    assert tie.logprobs[0] == tie.logprobs[2]
+    assert tie.picked == (1 if reply.picked == 0 else 0)
+
+
+@pytest.mark.parametrize(("all_rows", "method"), [(True, "row_before"), (False, "last_logits")])
+def test_a_trap_length_is_avoided_where_the_graph_gives_every_row_and_told_where_not(
+    patched_runtime: Callable[[str], Runtime],
+    worker: WorkerProcess,
+    model_dir: Path,
+    load_request: Load,
+    all_rows: bool,
+    method: str,
+) -> None:
+    """Every length is declared a trap; a graph that gives the last row only is what NPU folders have."""
+    source = f"""
+w['Engine'].choice.__globals__['is_trap_length'] = lambda tokens: True
+inner = w['Engine']._warm_up
+def warm_up(self):
+    result = inner(self)
+    self._all_rows = {all_rows}
+    return result
+w['Engine']._warm_up = warm_up
+"""
+    with WorkerProcess(patched_runtime(source)) as patched:
+        patched.load(load_request(model_dir))
+        reply = patched.choice(_CHOICE)
+    assert (reply.trap, reply.method) == (True, method)
+    assert reply.logprobs == pytest.approx(worker.choice(_CHOICE).logprobs, abs=0.05)
+
+
+def test_logits_that_are_no_numbers_are_refused_and_give_no_answer(
+    patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
+) -> None:
+    source = """
+names = w['Engine'].choice.__globals__
+inner, calls = names['_last_row'], []
+def last_row(logits):
+    calls.append(1)
+    # The first call is the warm-up's.
+    return inner(logits) * (1.0 if len(calls) == 1 else float('nan'))
+names['_last_row'] = last_row
+"""
+    with WorkerProcess(patched_runtime(source)) as patched:
+        patched.load(load_request(model_dir))
+        assert _refusal(lambda: patched.choice(_CHOICE))[0] == "non_finite"
+        assert _refusal(lambda: patched.generate(GenerateRequest("1 2 3", (), 5)))[0] == "non_finite"
+
+
+def test_a_fixed_kv_length_is_taken_whole_and_the_budget_still_ends_the_answer(
+    worker: WorkerProcess, model_dir: Path, load_request: Load
+) -> None:
+    ask = GenerateRequest("1 2 3", (), 6)
+    with WorkerProcess(bundled_runtime()) as fixed:
+        loaded = fixed.load(dataclasses.replace(load_request(model_dir), kv_length=128, ceiling=100))
+        assert loaded.kv_length == 128
+        answer = fixed.generate(ask)
+    free = worker.generate(ask)
+    assert (answer.ids, answer.finish, answer.text) == (free.ids, free.finish, free.text)
+    assert len(answer.ids) <= 6
