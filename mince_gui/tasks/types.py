@@ -65,6 +65,16 @@ class Task(Protocol):
         """Every metric that `score` returns."""
         ...
 
+    @property
+    def uses_chat(self) -> bool:
+        """Whether the model's chat template is used by default (generation: yes, choices: no, as in lm-eval)."""
+        ...
+
+    @property
+    def shots(self) -> int:
+        """How many few-shot docs `request` takes from `fewshot`; 0 where it needs none or has its own."""
+        ...
+
     def request(
         self, doc: Doc, fewshot: Sequence[Doc], *, render: Render | None, max_new_tokens: int | None
     ) -> Request:

@@ -1,0 +1,201 @@
+"""Chat templates of model folders, rendered in a sandbox.
+
+A template comes from elsewhere: it runs in jinja's immutable sandbox with the settings and functions that
+templates rely on (those of the transformers library) and sees nothing but messages and the special tokens.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from jinja2 import Template, TemplateError, nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from mince_gui.base.canonical import sha256_text
+from mince_gui.base.errors import InputError, UsageError
+from mince_gui.tasks.types import Message
+
+_CONFIG = "tokenizer_config.json"
+_MAX_BYTES = 32 << 20
+_REMEDY = "Name a good template file with --chat-template FILE, or run without one: --chat-template none."
+
+
+class _Generation(Extension):
+    """`{% generation %}`: marks what the model says, for training; the text inside is rendered as it is."""
+
+    tags = {"generation"}  # noqa: RUF012 - jinja declares it so
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        """The inner statements alone."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def _raise_exception(message: str) -> None:
+    raise TemplateError(message)
+
+
+def _tojson(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _strftime_now(format: str) -> str:
+    return datetime.datetime.now().astimezone().strftime(format)
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+    )
+    environment.filters["tojson"] = _tojson
+    environment.globals["raise_exception"] = _raise_exception
+    environment.globals["strftime_now"] = _strftime_now
+    return environment
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """One template, compiled. `source` is its text, `origin` the file it came from."""
+
+    source: str
+    origin: Path
+    tokens: Mapping[str, str]
+    _compiled: Template = field(repr=False, compare=False)
+
+    @property
+    def sha256(self) -> str:
+        """Of the template's text."""
+        return sha256_text(self.source)
+
+    @property
+    def thinking_off(self) -> bool:
+        """Whether the template has a switch for thinking, which is then off."""
+        return "enable_thinking" in self.source
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The prompt text, ending where the model is to speak. Raises InputError if the template fails.
+
+        The text holds whatever special tokens the template writes (often BOS): encode it without adding more.
+        """
+        switches = {"enable_thinking": False} if self.thinking_off else {}
+        try:
+            return self._compiled.render(
+                messages=[dict(message) for message in messages],
+                add_generation_prompt=True,
+                tools=None,
+                documents=None,
+                **self.tokens,
+                **switches,
+            )
+        # A template is a program from elsewhere: besides jinja's own errors it meets those of the operations it does.
+        except (
+            TemplateError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            LookupError,
+            AttributeError,
+            RecursionError,
+        ) as exc:
+            raise InputError(f"{self.origin}: the chat template failed: {exc}", _REMEDY) from exc
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InputError(f"{path}: larger than {_MAX_BYTES >> 20} MiB, which no template needs.", _REMEDY)
+        return path.read_text(encoding="utf-8")
+    except OSError as exc:
+        raise InputError(f"{path}: cannot be read: {exc.strerror or exc}", _REMEDY) from exc
+    except UnicodeDecodeError as exc:
+        raise InputError(f"{path}: not UTF-8 text.", _REMEDY) from exc
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_read_text(path))
+    except (json.JSONDecodeError, RecursionError) as exc:
+        raise InputError(f"{path}: not JSON: {exc}", _REMEDY) from exc
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: not a JSON object.", _REMEDY)
+    return content
+
+
+def _named(value: object, path: Path) -> str | None:
+    """The template in a `chat_template` field: a text, or a list of named ones of which "default" counts."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        named = {entry.get("name"): entry.get("template") for entry in value if isinstance(entry, dict)}
+        if isinstance(named.get("default"), str):
+            return str(named["default"])
+        raise InputError(f"{path}: 'chat_template' is a list without a template named 'default'.", _REMEDY)
+    raise InputError(f"{path}: 'chat_template' is neither text nor a list of named templates.", _REMEDY)
+
+
+def _special_tokens(model_dir: Path) -> dict[str, str]:
+    """The special tokens by name ("bos_token", ...): tokenizer_config.json's, else special_tokens_map.json's."""
+    tokens = {}
+    for path in (model_dir / "special_tokens_map.json", model_dir / _CONFIG):
+        for name, value in (_read_object(path) if path.is_file() else {}).items():
+            content = value.get("content") if isinstance(value, dict) else value
+            if name.endswith("_token") and isinstance(content, str):
+                tokens[name] = content
+    return tokens
+
+
+def _find(model_dir: Path) -> tuple[str, Path] | None:
+    if not model_dir.is_dir():
+        raise InputError(f"{model_dir}: there is no such model folder.")
+    path = model_dir / "chat_template.jinja"
+    if path.is_file():
+        return _read_text(path), path
+    for name in (_CONFIG, "chat_template.json"):
+        path = model_dir / name
+        if path.is_file() and (text := _named(_read_object(path).get("chat_template"), path)) is not None:
+            return text, path
+    return None
+
+
+def load_template(model_dir: Path, choice: Literal["auto", "none"] | Path) -> ChatTemplate | None:
+    """The chat template of a model folder, or of a file of one's own.
+
+    `choice` "auto" looks for chat_template.jinja, then `chat_template` in tokenizer_config.json, then in
+    chat_template.json, as transformers does; None means that there is none. "none" gives None. A Path is read
+    as a jinja file, or as JSON with a `chat_template` field if it ends in .json. Special tokens come from the
+    folder's tokenizer_config.json (or special_tokens_map.json) in all cases.
+    Raises InputError, naming the file, for one that is broken.
+    """
+    if choice == "none":
+        return None
+    if choice == "auto":
+        found = _find(model_dir)
+        if found is None:
+            return None
+        text, origin = found
+    elif isinstance(choice, Path):
+        origin = choice
+        named = _named(_read_object(origin).get("chat_template"), origin) if origin.suffix == ".json" else None
+        if origin.suffix == ".json" and named is None:
+            raise InputError(f"{origin}: no 'chat_template' in it.", _REMEDY)
+        text = named if named is not None else _read_text(origin)
+    else:
+        raise UsageError(f"The chat template '{choice}' is neither auto, none nor a file.")
+    try:
+        compiled = _environment().from_string(text)
+    except (TemplateError, RecursionError) as exc:
+        raise InputError(f"{origin}: the chat template is broken: {exc}", _REMEDY) from exc
+    return ChatTemplate(text, origin, _special_tokens(model_dir), compiled)

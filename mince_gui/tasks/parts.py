@@ -1,0 +1,44 @@
+"""What every task needs: fields of a doc, turns of a prompt, the text of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mince_gui.base.errors import InputError, MinceError
+from mince_gui.tasks.types import Answer, Doc, Render
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One message of a prompt. `after` follows it in plain text and is left out by a chat template."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    after: str = ""
+
+
+def to_prompt(turns: Sequence[Turn], render: Render | None) -> str:
+    """The prompt text: turns run together, or given to the chat template, few-shot examples as turns."""
+    if render is None:
+        return "".join(turn.content + turn.after for turn in turns)
+    return render([{"role": turn.role, "content": turn.content} for turn in turns])
+
+
+def text_field(doc: Doc, name: str) -> str:
+    """The text `doc[name]`. Raises InputError where it is missing or not text."""
+    value = doc.get(name)
+    if not isinstance(value, str):
+        raise InputError(
+            f"An item has no text '{name}' (it has: {', '.join(sorted(doc))}).",
+            "Check that the dataset belongs to this benchmark.",
+        )
+    return value
+
+
+def given_text(answer: Answer) -> str:
+    """The generated text, "" included. Raises MinceError where nothing came back."""
+    if answer.text is None:
+        raise MinceError("There is no generated text to score.", "Run the item again.")
+    return answer.text

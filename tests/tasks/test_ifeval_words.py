@@ -1,0 +1,51 @@
+"""Sentences and words: the data and the nltk behaviour that the reference scores were made with."""
+
+from __future__ import annotations
+
+import pytest
+from nltk import redos
+from punkt.data import english
+
+from mince_gui.base.canonical import canonical_json, sha256_text
+from mince_gui.base.errors import MinceError
+from mince_gui.tasks.ifeval import words
+
+
+def test_the_punkt_data_equals_nltks_punkt_tab() -> None:
+    """The hash is that of nltk's own punkt_tab for English, loaded with nltk 3.10.4."""
+    lists = [sorted(english.ABBREV_TYPES), sorted(map(list, english.COLLOCATIONS)), sorted(english.SENT_STARTERS)]
+    content = canonical_json([*lists, english.ORTHO_CONTEXT])
+    assert sha256_text(content) == "dbd5425dfae1c26ad11ddc3acd4339e2fa91208322782aaf15e7a4cf9b767e79"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Mr. Fox ran. He hid.", 2),
+        ("He said “Run!” Then he left.", 2),  # nltk 3.9 gives 1: curly quotes did not close a sentence
+        ("It costs 3.5 dollars, e.g. at J. Smith's. OK?", 3),
+        ("Wait... what? Yes!", 2),
+        ("One line\nand another without a stop", 1),
+        ("!!!", 3),
+        ("", 0),
+    ],
+)
+def test_sentences_are_split_as_in_the_reference(text: str, expected: int) -> None:
+    """Counts are those of nltk 3.10.4 with its own punkt_tab."""
+    assert len(words.sentences(text)) == expected
+
+
+def test_words_are_split_as_in_the_treebank() -> None:
+    text = "CANNOT stop: it's “A-B” (or C--D)... I'd say NO. U.S. wins"
+    capitals = [word for word in words.treebank_words(text) if word.isupper()]
+    assert capitals == ["CAN", "NOT", "A-B", "C", "D", "I", "NO", "U.S."]
+
+
+def test_underscores_join_and_hyphens_part_what_is_counted_as_words() -> None:
+    assert words.count_words("one_two three-four 5.5 é") == 6
+
+
+def test_nltk_giving_up_for_time_is_an_error_and_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redos, "DEFAULT_TIMEOUT", 1e-9)
+    with pytest.raises(MinceError, match="too long"):
+        words.treebank_words("One thing. And another, longer thing. " * 20_000)
