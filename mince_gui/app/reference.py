@@ -120,12 +120,12 @@ def import_references(
             references = []
             for found in detect([path]).found:
                 log = read(found)
-                total = log.benchmark.total_items
-                if total is not None and len(log.keys) < total:
-                    raise InputError(
-                        f"{log.model} has {len(log.keys)} of {total} items of {log.benchmark.title}.",
-                        "A reference needs the full benchmark.",
-                    )
+                for check in log.checks:
+                    if check.kind in ("partial", "unknown_items"):
+                        raise InputError(
+                            f"{log.model} · {log.benchmark.title} is no reference: {check.message}",
+                            "A reference needs the full benchmark.",
+                        )
                 references.append(from_log(log, kind, model=model, precision=precision))
         if not references:
             raise InputError(f"{path} holds no full-benchmark scores.", "Give lm-eval output, or type the scores in.")

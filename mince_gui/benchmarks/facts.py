@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from mince_gui.base.errors import UsageError
 
-_MMLU_SUBJECTS = (
+_MMLU_SUBJECTS = (  # noqa: SIM905 - 57 quoted names are harder to read
     "abstract_algebra anatomy astronomy business_ethics clinical_knowledge college_biology college_chemistry "
     "college_computer_science college_mathematics college_medicine college_physics computer_security "
     "conceptual_physics econometrics electrical_engineering elementary_mathematics formal_logic global_facts "
@@ -20,7 +20,7 @@ _MMLU_SUBJECTS = (
     "miscellaneous moral_disputes moral_scenarios nutrition philosophy prehistory professional_accounting "
     "professional_law professional_medicine professional_psychology public_relations security_studies "
     "sociology us_foreign_policy virology world_religions"
-).split()  # noqa: SIM905 - 57 quoted names are harder to read
+).split()
 
 
 @dataclass(frozen=True)

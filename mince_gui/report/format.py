@@ -42,9 +42,11 @@ def interval(low: float | None, high: float | None, *, unit: str = "%", digits: 
 
 
 def seconds(value: float | None, *, absent: str = ABSENT) -> str:
-    """A time: "0.82 s", "12.3 s", "4 min 10 s", "41 min", "1 h 12 min"."""
+    """A time: "7.4 ms", "0.82 s", "12.3 s", "4 min 10 s", "41 min", "1 h 12 min"."""
     if value is None or math.isnan(value):
         return absent
+    if 0 < value < 0.0995:
+        return f"{1000 * value:.1f} ms"
     if round(value, 2) < 10:
         return f"{value:.2f} s"
     if round(value, 1) < 60:

@@ -58,8 +58,8 @@ def add(ws: Workspace, log: PerItemLog) -> tuple[int, bool]:
         if there is not None:
             return int(there["log_id"]), False
         cursor = db.execute(
-            "INSERT INTO logs (benchmark, model, task, timestamp, sha256, format, source, metrics, meta, checks, imported_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO logs (benchmark, model, task, timestamp, sha256, format, source, metrics, meta, checks,"
+            " imported_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *key,
                 log.format,
