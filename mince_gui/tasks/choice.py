@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
 from mince_gui.base.errors import InputError, MinceError
 from mince_gui.tasks.parts import Turn, text_field, to_prompt
@@ -13,12 +14,11 @@ from mince_gui.tasks.types import Answer, Doc, Render, Request, Scored
 _LETTERS = ("A", "B", "C", "D")
 
 
-def _question(doc: Doc) -> str:
+def _texts(doc: Doc) -> tuple[str, ...]:
     choices = doc.get("choices")
     if not isinstance(choices, Sequence) or isinstance(choices, str) or len(choices) != len(_LETTERS):
         raise InputError("An item has no list of four 'choices'.", "Check that the dataset belongs to this benchmark.")
-    options = "".join(f"{letter}. {choice}\n" for letter, choice in zip(_LETTERS, choices, strict=True))
-    return f"{text_field(doc, 'question').strip()}\n{options}Answer:"
+    return tuple(str(choice) for choice in choices)
 
 
 def _gold(doc: Doc) -> int:
@@ -30,7 +30,10 @@ def _gold(doc: Doc) -> int:
 
 @dataclass(frozen=True)
 class MultipleChoice:
-    """Questions with four choices, the letter of the likeliest one is the answer.
+    """Questions with four choices; the likeliest continuation is the answer.
+
+    `continuation` says what is weighed after "Answer:": the letters A to D of the choices, one a line (MMLU),
+    or the choices' own texts, listed in one line (the demo).
 
     `topic_field` names the doc's field that the description speaks of and that few-shot docs must share;
     `topic` is the topic where the docs lack the field (a task of one subject). Few-shot docs are the first
@@ -42,6 +45,7 @@ class MultipleChoice:
     topic_field: str
     shots: int
     topic: str | None = None
+    continuation: Literal["letters", "texts"] = "letters"
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -59,19 +63,30 @@ class MultipleChoice:
         """The question after its few-shot examples. `prefix` ends where the item's own question begins.
 
         Fewer examples than `shots` are used where the topic has no more; none at all is refused with InputError.
-        With a chat template the letters follow without a blank, as in lm-eval, and there is no shared prefix.
+        With a chat template the answers follow without a blank, as in lm-eval, and there is no shared prefix.
         """
         topic = self.topic or text_field(doc, self.topic_field)
         about = topic.replace("_", " ")
         turns = [Turn("system", f"The following are multiple choice questions (with answers) about {about}.\n\n")]
         for shot in self._shots_for(topic, fewshot):
-            turns.append(Turn("user", _question(shot), " "))
-            turns.append(Turn("assistant", _LETTERS[_gold(shot)], "\n\n"))
-        own = Turn("user", _question(doc))
+            turns.append(Turn("user", self._question(shot), " "))
+            turns.append(Turn("assistant", self._answers(shot)[_gold(shot)], "\n\n"))
+        own = Turn("user", self._question(doc))
+        answers = self._answers(doc)
         if render is not None:
-            return Request("choice", to_prompt([*turns, own], render), choices=_LETTERS)
+            return Request("choice", to_prompt([*turns, own], render), choices=answers)
         prefix = to_prompt(turns, None)
-        return Request("choice", prefix + own.content, tuple(f" {letter}" for letter in _LETTERS), prefix=prefix)
+        return Request("choice", prefix + own.content, tuple(f" {answer}" for answer in answers), prefix=prefix)
+
+    def _question(self, doc: Doc) -> str:
+        if self.continuation == "letters":
+            options = "\n".join(f"{letter}. {text}" for letter, text in zip(_LETTERS, _texts(doc), strict=True))
+        else:
+            options = f"Options: {', '.join(_texts(doc))}"
+        return f"{text_field(doc, 'question').strip()}\n{options}\nAnswer:"
+
+    def _answers(self, doc: Doc) -> tuple[str, ...]:
+        return _LETTERS if self.continuation == "letters" else _texts(doc)
 
     def _shots_for(self, topic: str, fewshot: Sequence[Doc]) -> list[Doc]:
         fitting = (
@@ -86,12 +101,12 @@ class MultipleChoice:
         return shots
 
     def score(self, doc: Doc, answer: Answer) -> Scored:
-        """Accuracy of one item: 0 or 1 of 1; `extracted` and `expected` are letters."""
-        gold = _gold(doc)
+        """Accuracy of one item: 0 or 1 of 1; `extracted` and `expected` are letters or texts."""
+        gold, answers = _gold(doc), self._answers(doc)
         if answer.picked is None or not 0 <= answer.picked < len(_LETTERS):
             raise MinceError(f"There is no picked choice to score ({answer.picked}).", "Run the item again.")
         return Scored(
             scores={"acc": (float(answer.picked == gold), 1.0)},
-            extracted={"none": _LETTERS[answer.picked]},
-            expected=_LETTERS[gold],
+            extracted={"none": answers[answer.picked]},
+            expected=answers[gold],
         )

@@ -55,11 +55,15 @@ def test_no_example_of_the_subject_is_refused() -> None:
         get("mmlu").request(_doc("Why?"), [_doc("Other?", topic="other")], render=None, max_new_tokens=None)
 
 
-def test_the_demo_shows_two_examples_of_the_category() -> None:
+def test_the_demo_shows_two_examples_of_the_category_and_weighs_the_texts() -> None:
     shots = [_doc(f"Shot {i}?", topic=topic, field="category") for i in range(3) for topic in ("odd_things", "even")]
-    request = get("demo_choice").request(_doc("Why?", field="category"), shots, render=None, max_new_tokens=None)
-    one = "A.  one\nB. two\nC. three\nD. four\nAnswer:"
-    assert request.prompt == f"{_ABOUT}Shot 0?\n{one} B\n\nShot 1?\n{one} B\n\nWhy?\n{one}"
+    doc = _doc("Why?", field="category")
+    request = get("demo_choice").request(doc, shots, render=None, max_new_tokens=None)
+    one = "Options:  one, two, three, four\nAnswer:"
+    assert request.prompt == f"{_ABOUT}Shot 0?\n{one} two\n\nShot 1?\n{one} two\n\nWhy?\n{one}"
+    assert request.choices == ("  one", " two", " three", " four")
+    scored = get("demo_choice").score(doc, Answer(picked=2))
+    assert (scored.extracted, scored.expected) == ({"none": "three"}, "two")
 
 
 def test_a_chat_template_gets_examples_as_turns_and_letters_without_a_blank() -> None:
