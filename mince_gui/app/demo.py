@@ -103,7 +103,7 @@ def demo(
 
         def run(subset: str) -> RunSummary:
             cancel.check()
-            run_id = create(workspace, RunOrder(model_dir(), subset, chat_template="none"))
+            run_id = create(workspace, RunOrder(model_dir(), subset))
             summary = execute(workspace, run_id, emit=emit, cancel=cancel)
             cancel.check()
             shown(Step(run=summary))

@@ -103,7 +103,7 @@ def create(ws: Workspace, plan: NewRun) -> str:
                 plan.items,
                 plan.model,
                 str(plan.model_dir),
-                str(plan.pack_path),
+                ws.keep_path(plan.pack_path),
                 plan.pack_sha256,
                 json.dumps(dict(plan.settings)),
             ),
@@ -240,7 +240,7 @@ def took(ws: Workspace, run_id: str) -> None:
         db.execute("UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL", (now(), run_id))
 
 
-def _run(row: Any) -> StoredRun:
+def _run(ws: Workspace, row: Any) -> StoredRun:
     state: RunState = row["state"]
     if state != "ended" and not _alive(row["pid"], row["pid_started"]) and row["pid"] is not None:
         state = "interrupted"
@@ -255,7 +255,7 @@ def _run(row: Any) -> StoredRun:
             items=row["items"],
             model=row["model"],
             model_dir=Path(row["model_dir"]),
-            pack_path=Path(row["pack_path"]),
+            pack_path=ws.find_path(row["pack_path"]),
             pack_sha256=row["pack_sha256"],
             settings=json.loads(row["settings"]),
         ),
@@ -281,7 +281,7 @@ _SELECT = (
 def runs(ws: Workspace) -> list[StoredRun]:
     """All runs, newest first."""
     rows = ws.db.execute(f"{_SELECT} GROUP BY run_id ORDER BY created_at DESC, run_id DESC")
-    return [_run(row) for row in rows]
+    return [_run(ws, row) for row in rows]
 
 
 def get(ws: Workspace, run_id: str) -> StoredRun:
@@ -293,7 +293,7 @@ def get(ws: Workspace, run_id: str) -> StoredRun:
     if len(exact) != 1:
         what = "fits several runs" if exact else "is not a run of this workspace"
         raise UsageError(f"'{run_id}' {what}.", "`mince runs` lists them.")
-    return _run(exact[0])
+    return _run(ws, exact[0])
 
 
 def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:

@@ -100,7 +100,7 @@ def add_subset(ws: Workspace, subset: FrozenSubset, path: Path) -> None:
     with ws.writing() as db:
         db.execute(
             "INSERT OR REPLACE INTO subsets VALUES (?, ?, ?, ?, ?, ?)",
-            (subset.name, subset.benchmark, subset.n, str(path), path.read_text(encoding="utf-8"), now()),
+            (subset.name, subset.benchmark, subset.n, ws.keep_path(path), path.read_text(encoding="utf-8"), now()),
         )
 
 
@@ -112,7 +112,7 @@ def subsets(ws: Workspace, benchmark: str | None = None) -> list[StoredSubset]:
     return [
         StoredSubset(
             subset_from_json(json.loads(row["body"]), f"subset {row['name']} in the workspace"),
-            Path(row["path"]),
+            ws.find_path(row["path"]),
             row["created_at"],
         )
         for row in rows
@@ -129,7 +129,7 @@ def add_pack(ws: Workspace, subset: FrozenSubset, path: Path) -> None:
                 subset.benchmark,
                 subset.n,
                 int(subset.n == subset.total_items),
-                str(path.absolute()),
+                ws.keep_path(path),
                 sha256_file(path),
                 now(),
             ),
@@ -143,7 +143,7 @@ def packs(ws: Workspace, benchmark: str | None = None) -> list[StoredPack]:
     )
     return [
         StoredPack(
-            row["name"], row["benchmark"], row["n"], bool(row["is_full"]), Path(row["path"]), row["sha256"],
+            row["name"], row["benchmark"], row["n"], bool(row["is_full"]), ws.find_path(row["path"]), row["sha256"],
             row["created_at"],
         )
         for row in rows

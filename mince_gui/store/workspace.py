@@ -105,6 +105,15 @@ class Workspace:
                 "Free some space or close what holds the file; what was committed before is safe.",
             ) from exc
 
+    def keep_path(self, path: Path) -> str:
+        """How a path is stored: relative where it lies inside the workspace, so that the folder may be moved."""
+        whole = path.absolute()
+        return str(whole.relative_to(self.folder)) if whole.is_relative_to(self.folder) else str(whole)
+
+    def find_path(self, stored: str) -> Path:
+        """The path that `keep_path` stored."""
+        return self.folder / stored
+
     def close(self) -> None:
         """Close the database; closing twice is allowed."""
         self.db.close()

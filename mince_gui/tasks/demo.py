@@ -22,5 +22,6 @@ def tasks() -> list[MultipleChoice | WordProblems]:
             until=("Question:",),
             strict=re.compile(r"#### (-?[0-9.,]+)"),
             max_new_tokens=48,
+            uses_chat=False,
         ),
     ]

@@ -53,6 +53,7 @@ class WordProblems:
     `question` is the template of a question, `strict` the pattern of the strict filter (its last match counts if
     `strict_last`, else its first). `examples` are the task's own question-answer pairs; a task without them takes
     `shots` docs from the few-shot docs it is given. `answer_gap` stands between a question and its answer.
+    `uses_chat` False keeps the prompt plain unless a chat template is asked for.
     """
 
     name: str
@@ -65,16 +66,12 @@ class WordProblems:
     answer_gap: str = " "
     examples: tuple[tuple[str, str], ...] = ()
     shots: int = 0
+    uses_chat: bool = True
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Exact match by either filter."""
         return tuple(f"exact_match,{name}" for name in FILTERS)
-
-    @property
-    def uses_chat(self) -> bool:
-        """Yes: text is generated."""
-        return True
 
     def request(
         self, doc: Doc, fewshot: Sequence[Doc], *, render: Render | None, max_new_tokens: int | None

@@ -37,14 +37,14 @@ def _stamp(minute: int) -> datetime:
 
 
 POOL: tuple[Variant, ...] = (
-    Variant("demo-50-steps", "medium", 50, _stamp(1)),
-    Variant("demo-150-steps", "medium", 150, _stamp(2)),
-    Variant("demo-300-steps", "medium", 300, _stamp(3)),
-    Variant("demo-500-steps", "medium", 500, _stamp(4)),
-    Variant("demo-750-steps", "medium", 750, _stamp(5)),
-    Variant("demo-1600-steps", "medium", 1600, _stamp(6)),
+    Variant("demo-100-steps", "medium", 100, _stamp(1)),
+    Variant("demo-300-steps", "medium", 300, _stamp(2)),
+    Variant("demo-500-steps", "medium", 500, _stamp(3)),
+    Variant("demo-700-steps", "medium", 700, _stamp(4)),
+    Variant("demo-900-steps", "medium", 900, _stamp(5)),
+    Variant("demo-1200-steps", "medium", 1200, _stamp(6)),
 )
-DEVICE = Variant("demo-device-int4", "device", 700, _stamp(59))
+DEVICE = Variant("demo-device-int4", "device", 600, _stamp(59))
 
 
 def load_variant(variant: Variant, runs: Path, tokenizer: Tokenizer) -> TinyLlama:

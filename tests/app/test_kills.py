@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from mince_gui.app import detached
 from mince_gui.app.demo import model_dir
 from mince_gui.app.listings import list_runs, show_run
 from mince_gui.app.run import RunOrder, create
@@ -121,13 +122,19 @@ def test_an_interrupt_stops_after_what_is_done_and_says_how_to_go_on(prepared: P
     assert {key: after[key] for key in before} == before
 
 
-def test_a_run_that_goes_on_is_not_taken_by_a_second_runner(prepared: Path, run_id: str) -> None:
+def test_a_paused_run_keeps_its_runner_and_goes_on_when_asked(prepared: Path, run_id: str) -> None:
     with _runner(prepared, run_id) as process:
         _until_done(process, 3)
+        detached.ask(prepared, run_id, "pause")
+        assert any(event.get("note") == "paused" for event in _events(process))
+        at_pause = len(_items(prepared, run_id))
+        assert next(run for run in list_runs(prepared) if run.run_id == run_id).state == "paused"
         with _runner(prepared, run_id) as second:
             assert second.wait(timeout=60) == 2
             assert second.stderr is not None
             assert "is going on" in second.stderr.read()
+        assert len(_items(prepared, run_id)) == at_pause
+        detached.ask(prepared, run_id, "run")
         list(_events(process))
         assert process.wait(timeout=60) == 0
     assert len(_items(prepared, run_id)) == ITEMS

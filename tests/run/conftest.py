@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,13 +21,9 @@ def shared_model(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def model_dir(demo: Path, request: pytest.FixtureRequest) -> Path:
-    """The demo model; the shared one where the demo is not built yet."""
-    built = demo / "model"
-    if (built / "genai_config.json").is_file():
-        return built
-    found: Path = request.getfixturevalue("shared_model")
-    return found
+def model_dir(demo: Path) -> Path:
+    """The demo's INT4 model."""
+    return demo / str(json.loads((demo / "demo.json").read_text(encoding="utf-8"))["model_dir"])
 
 
 @pytest.fixture(scope="session")

@@ -252,7 +252,7 @@ def test_a_stop_string_ends_the_text_before_it_and_saves_the_rest_of_the_budget(
     assert len(cut.ids) < len(free.ids)
 
 
-_CHOICE = ChoiceRequest("A. 12\nB. 45\nAnswer:", (" A", " B"))
+_CHOICE = ChoiceRequest("Which number is the largest?\nOptions: two, nine\nAnswer:", (" two", " nine"))
 
 
 def test_a_choice_takes_the_likeliest_and_a_tie_goes_to_the_first(worker: WorkerProcess) -> None:
@@ -260,7 +260,7 @@ def test_a_choice_takes_the_likeliest_and_a_tie_goes_to_the_first(worker: Worker
     assert reply.picked == reply.logprobs.index(max(reply.logprobs))
     assert all(value < 0 for value in reply.logprobs)
     assert sum(map(math.exp, reply.logprobs)) <= 1
-    tie = worker.choice(dataclasses.replace(_CHOICE, choices=(" B", " A", " B")))
+    tie = worker.choice(dataclasses.replace(_CHOICE, choices=(" nine", " two", " nine")))
     assert tie.logprobs[0] == tie.logprobs[2]
     assert tie.picked == (1 if reply.picked == 0 else 0)
 

@@ -1,0 +1,176 @@
+"""A window per test, real workspaces, and a guard that nothing is left behind."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+import shiboken6
+from PySide6.QtCore import QEvent, QThread, QTimer
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from mince_gui.app import demo
+from mince_gui.app.import_logs import import_logs, look
+from mince_gui.base.errors import MinceError
+from mince_gui.ui import theme
+from mince_gui.ui.hub import PageName
+from mince_gui.ui.window import Window
+
+GSM8K_ITEMS = 1_319
+_OURS = ("mince-job", "mince-follow")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.gui)
+            # What the offscreen platform cannot do says nothing about the window.
+            item.add_marker(pytest.mark.qt_log_ignore("This plugin does not support", extend=True))
+
+
+def _settled() -> None:
+    """Deferred deletions happen in an event loop; there is none between tests."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    for _ in range(3):
+        app.sendPostedEvents(None, int(QEvent.Type.DeferredDelete))
+        app.processEvents()
+    gc.collect()
+
+
+def _alive(kind: type[Any]) -> list[Any]:
+    return [thing for thing in gc.get_objects() if isinstance(thing, kind) and shiboken6.isValid(thing)]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(qapp: QApplication) -> Iterator[None]:
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    yield
+    _settled()
+    assert [t.name for t in threading.enumerate() if t.name.startswith(_OURS)] == []
+    here = QThread.currentThread()
+    assert [thread for thread in _alive(QThread) if thread is not here and thread.isRunning()] == []
+    assert [timer.parent() for timer in _alive(QTimer) if timer.isActive()] == []
+    assert [widget for widget in QApplication.topLevelWidgets() if widget.isVisible()] == []
+    children = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
+    _, still = psutil.wait_procs(children, timeout=10)
+    assert still == [], "a process of ours is still there"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return tmp_path / "workspace"
+
+
+@pytest.fixture
+def open_window(qtbot: QtBot, qapp: QApplication) -> Iterator[Callable[..., Window]]:
+    """Opens windows, waits until each has read its workspace, and closes them in the end."""
+    theme.apply(qapp, theme.LIGHT)
+    opened: list[Window] = []
+
+    def open_one(workspace: Path, page: PageName | None = None) -> Window:
+        window = Window(workspace, first_page=page, follow_system=False)
+        opened.append(window)
+        qtbot.addWidget(window)
+        window.show()
+        quiet(qtbot, window)
+        return window
+
+    yield open_one
+    for window in opened:
+        if shiboken6.isValid(window):
+            window.close()
+            # The first close only says that a run goes on.
+            window.close()
+            window.deleteLater()
+
+
+def quiet(qtbot: QtBot, window: Window, *, timeout: int = 30_000) -> None:
+    """Wait until the window's background work is done."""
+    qtbot.waitUntil(lambda: not window.hub.jobs.busy, timeout=timeout)
+    QApplication.processEvents()
+
+
+def write_gsm8k_log(folder: Path, model: str, share: float, *, items: int = GSM8K_ITEMS) -> Path:
+    """A log in lm-eval's layout, as long as the real one; the item texts are made up here."""
+    folder.mkdir(parents=True, exist_ok=True)
+    right = np.random.default_rng(len(model)).random(items) < share
+    rows = (
+        {
+            "doc_id": i,
+            "doc": {"question": f"How many are {i} and one?", "answer": f"#### {i + 1}"},
+            "target": f"#### {i + 1}",
+            "arguments": {"gen_args_0": {"arg_0": "Question", "arg_1": {"until": ["Q:"]}}},
+            "resps": [["one more"]],
+            "filtered_resps": ["1"],
+            "filter": "strict-match",
+            "metrics": ["exact_match"],
+            "exact_match": float(right[i]),
+        }
+        for i in range(items)
+    )
+    stamp = "2026-01-02T03-04-05.678901"
+    path = folder / f"samples_gsm8k_cot_{stamp}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    body = {"model_name": model, "config": {"limit": None}, "lm_eval_version": "0.4.13"}
+    (folder / f"results_{stamp}.json").write_text(json.dumps(body), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def pool_folder(tmp_path: Path) -> Path:
+    """Logs of three models on GSM8K."""
+    for model, share in (("lab/small", 0.35), ("lab/middle-b", 0.55), ("lab/the-large", 0.8)):
+        write_gsm8k_log(tmp_path / "logs" / model.replace("/", "__"), model, share)
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def sized_workspace(workspace: Path, pool_folder: Path) -> Path:
+    """A workspace with the three models' logs."""
+    import_logs(workspace, look([pool_folder]))
+    return workspace
+
+
+@pytest.fixture(scope="session")
+def _prepared_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        demo.model_dir()
+    except MinceError as exc:
+        pytest.skip(str(exc))
+    folder = tmp_path_factory.mktemp("demo") / "workspace"
+    demo.prepare(folder)
+    return folder
+
+
+@pytest.fixture
+def demo_workspace(_prepared_demo: Path, workspace: Path) -> Path:
+    """The demo's workspace before its runs. Packs are named by absolute path: the copies stay where they were made."""
+    shutil.copytree(_prepared_demo, workspace)
+    return workspace
+
+
+def wait_for_end(pid: int, *, seconds: float = 60.0) -> None:
+    """Wait until a runner's process is gone."""
+    end = time.monotonic() + seconds
+    while psutil.pid_exists(pid) and time.monotonic() < end:
+        try:
+            psutil.Process(pid).wait(timeout=1)
+        except psutil.Error:
+            continue

@@ -1,0 +1,84 @@
+"""Reports: the banner, the table and the exports, from real runs of the demo's model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from mince_gui.app import demo
+from mince_gui.app.report import compute
+from mince_gui.app.run import RunOrder, create, execute
+from mince_gui.ui import reads
+from mince_gui.ui.pages.reports import ReportsPage
+from mince_gui.ui.window import Window
+from tests.ui.conftest import quiet
+
+
+@pytest.fixture
+def run_id(demo_workspace: Path) -> str:
+    """A finished run of the demo's generated subset."""
+    subset = next(row.name for row in reads.subsets(demo_workspace) if row.benchmark == "demo-math" and row.stored)
+    made = create(demo_workspace, RunOrder(demo.model_dir(), subset))
+    execute(demo_workspace, made)
+    return made
+
+
+@pytest.fixture
+def page(qtbot: QtBot, demo_workspace: Path, run_id: str, open_window: Callable[..., Window]) -> ReportsPage:
+    window = open_window(demo_workspace, "reports")
+    made = window.page("reports")
+    assert isinstance(made, ReportsPage)
+    made.opens_documents = False
+    qtbot.waitUntil(lambda: made.view.report is not None)
+    return made
+
+
+def test_the_report_shows_what_the_documents_say(page: ReportsPage, demo_workspace: Path, run_id: str) -> None:
+    computed = compute(demo_workspace, run_id)
+    assert page.view.report == computed
+    assert page.view.banner_text == computed.banner
+    assert [entry.ident for entry in page.list.entries.entries] == [run_id]
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "csv", "json"])
+def test_a_report_is_exported_in_every_kind(
+    qtbot: QtBot, page: ReportsPage, run_id: str, tmp_path: Path, kind: str
+) -> None:
+    out = tmp_path / f"report.{kind}"
+    page.export(run_id, out)
+    window = page.window()
+    assert isinstance(window, Window)
+    quiet(qtbot, window)
+    text = out.read_text(encoding="utf-8")
+    assert page.view.report is not None
+    if kind == "json":
+        assert json.loads(text)["banner"] == page.view.report.banner
+    else:
+        assert page.view.report.subset_name in text
+    assert out.name in window.activity.text
+
+
+def test_an_export_that_cannot_be_written_is_an_error_in_place(
+    qtbot: QtBot, page: ReportsPage, run_id: str, tmp_path: Path
+) -> None:
+    page.export(run_id, tmp_path / "report.xyz")
+    window = page.window()
+    assert isinstance(window, Window)
+    quiet(qtbot, window)
+    assert page.error.isVisible()
+
+
+def test_a_run_without_a_finished_item_says_why_it_has_no_report(
+    qtbot: QtBot, demo_workspace: Path, open_window: Callable[..., Window]
+) -> None:
+    create(demo_workspace, RunOrder(demo.model_dir(), "demo-math-full"))
+    window = open_window(demo_workspace, "reports")
+    quiet(qtbot, window)
+    page = window.page("reports")
+    assert isinstance(page, ReportsPage)
+    assert "No item" in page.view.banner_text
+    assert not page.export_button.isEnabled()

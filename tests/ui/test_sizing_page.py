@@ -1,0 +1,125 @@
+"""Sizing: preview at once, draws, tau by the line, freeze."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from mince_gui.app.size import SizeQuestion, size
+from mince_gui.sizing import n_star
+from mince_gui.ui import reads
+from mince_gui.ui.pages.freeze_dialog import FreezeDialog
+from mince_gui.ui.pages.sizing import SizingPage
+from mince_gui.ui.pages.sizing_view import describe
+from mince_gui.ui.pages.subsets import SubsetsPage
+from mince_gui.ui.window import Window
+from tests.ui.conftest import quiet
+
+
+@pytest.fixture
+def page(qtbot: QtBot, sized_workspace: Path, open_window: Callable[..., Window]) -> SizingPage:
+    window = open_window(sized_workspace, "sizing")
+    quiet(qtbot, window)
+    made = window.page("sizing")
+    assert isinstance(made, SizingPage)
+    return made
+
+
+def _draw(qtbot: QtBot, page: SizingPage) -> None:
+    page.draw_button.click()
+    qtbot.waitUntil(lambda: page.result is not None, timeout=60_000)
+
+
+def test_the_closed_form_is_there_before_anything_is_drawn(page: SizingPage) -> None:
+    assert page.result is None
+    assert page.view.n_star is None
+    assert [point.n for point in page.view.model.rows] == list(range(100, 1_319, 100))
+    assert all(point.p95_pp > 0 for point in page.view.model.rows)
+
+
+def test_unticking_the_model_nearest_half_lowers_the_preview(qtbot: QtBot, page: SizingPage) -> None:
+    before = page.view.model.rows[0].p95_pp
+    page.members.set_ticks(lambda member: member[0] == "lab/the-large")
+    qtbot.waitUntil(lambda: page.view.model.rows[0].p95_pp < before)
+    assert page.question().models == ("lab/the-large",)
+
+
+def test_a_drawn_result_shows_n_star_and_is_kept(qtbot: QtBot, page: SizingPage, sized_workspace: Path) -> None:
+    _draw(qtbot, page)
+    assert page.result is not None
+    assert page.view.n_star == page.result.n_star is not None
+    assert f"n* {page.result.n_star:,} of 1,319" in page.view.line.text()
+    assert [point.mark for point in page.view.model.rows if point.n == page.result.n_star] == ["n*"]
+    kept = reads.pool(sized_workspace, "gsm8k").sizing
+    assert kept is not None
+    assert kept.p95_pp == page.result.p95_pp
+
+
+def test_dragging_tau_moves_n_star_without_drawing_again(qtbot: QtBot, page: SizingPage) -> None:
+    _draw(qtbot, page)
+    result = page.result
+    assert result is not None
+    seen = set()
+    for tau in (0.3, 0.6, 1.2, 2.4):
+        page.view.gain.tau_line.setValue(tau)
+        assert page.tau.value() == pytest.approx(tau, abs=0.005)
+        wanted = n_star(result.plan.sizes, result.p95_pp, page.tau.value())
+        assert page.view.n_star == wanted
+        assert describe(result, wanted, page.tau.value()) == page.view.line.text()
+        seen.add(wanted)
+    assert len(seen) > 1
+    assert page.result is result
+    assert not page.hub.jobs.busy
+
+
+def test_typing_tau_moves_the_line(qtbot: QtBot, page: SizingPage) -> None:
+    _draw(qtbot, page)
+    page.tau.setValue(2.25)
+    assert page.view.gain.tau_line.value() == pytest.approx(2.25)
+
+
+def test_a_kept_sizing_comes_back_with_its_settings(
+    qtbot: QtBot, sized_workspace: Path, open_window: Callable[..., Window]
+) -> None:
+    kept = size(sized_workspace, SizeQuestion("gsm8k", models=("lab/small", "lab/the-large"), step=150, tau_pp=1.3))
+    window = open_window(sized_workspace, "sizing")
+    quiet(qtbot, window)
+    page = window.page("sizing")
+    assert isinstance(page, SizingPage)
+    assert page.result is not None
+    assert page.result.p95_pp == kept.p95_pp
+    question = page.question()
+    assert (question.step, question.tau_pp, question.models) == (150, 1.3, ("lab/small", "lab/the-large"))
+
+
+def test_settings_that_cannot_be_sized_are_an_error_in_place(qtbot: QtBot, page: SizingPage) -> None:
+    page.step.setValue(1_000)
+    page.draw_button.click()
+    qtbot.waitUntil(lambda: page.error.isVisible(), timeout=30_000)
+    assert "candidate size" in page.error.text
+    assert page.draw_button.isEnabled()
+
+
+def test_freezing_asks_for_n_and_leads_to_the_subset(qtbot: QtBot, page: SizingPage, sized_workspace: Path) -> None:
+    _draw(qtbot, page)
+    page.freeze_button.click()
+    dialogs = page.findChildren(FreezeDialog)
+    assert [dialog.n.value() for dialog in dialogs] == [page.view.n_star]
+    dialogs[0].n.setValue(300)
+    dialogs[0].wanted.emit(300, 7)
+    dialogs[0].accept()
+    window = page.window()
+    assert isinstance(window, Window)
+    quiet(qtbot, window)
+    frozen = reads.subsets(sized_workspace)
+    assert [(row.n, row.seed) for row in frozen] == [(300, 7)]
+    assert page.result is not None
+    assert frozen[0].bound_pp == pytest.approx(page.result.bound_at(300))
+    subsets = window.current
+    assert isinstance(subsets, SubsetsPage)
+    chosen = subsets.view.current_row()
+    assert chosen is not None
+    assert chosen.name == frozen[0].name
