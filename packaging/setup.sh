@@ -29,7 +29,9 @@ for name in python3.12 python3.11 python3; do
     fi
 done
 [ -n "$python" ] || need="$need python3"
-[ -n "$python" ] && "$python" -c 'import ensurepip' 2>/dev/null || need="$need python3-venv"
+venv=python3-venv
+case $python in python3.*) venv=$python-venv ;; esac
+[ -n "$python" ] && "$python" -c 'import ensurepip' 2>/dev/null || need="$need $venv"
 
 if [ -n "$need" ]; then
     as_root=""

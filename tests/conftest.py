@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import socket
 import threading
@@ -19,6 +20,10 @@ _skips: list[tuple[str, str]] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    if importlib.util.find_spec("pytestqt") is None:
+        # The core's tests run without Qt too; the settings of the Qt plugin then mean nothing, but are no mistake.
+        parser.addini("qt_api", "of pytest-qt")
+        parser.addini("qt_log_level_fail", "of pytest-qt")
     parser.addoption("--allowed-skips", type=Path, help="fail on a skip whose reason is not a line of this file")
 
 

@@ -14,13 +14,17 @@ from mince_gui.app.reference import import_references
 from mince_gui.app.report import report
 from mince_gui.app.run import RunOrder, create, execute
 from mince_gui.app.size import SizeQuestion, size
-from mince_gui.app.summary import RunSummary
+from mince_gui.app.summary import RunSummary, require_done
 from mince_gui.base import paths
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit, ignore
 from mince_gui.report import Report
+from mince_gui.run import folder_sha256
 from mince_gui.sizing.types import SizingResult
+from mince_gui.store import Workspace
+from mince_gui.store import models as stored_models
+from mince_gui.store.workspace import reports_dir
 from mince_gui.subset.types import FrozenSubset
 
 BENCHMARKS = ("demo-choice", "demo-math")
@@ -72,7 +76,16 @@ def prepare(
     model_dir()
     cancel = cancel or CancelToken()
     shown(Step(imported=import_logs(workspace, look([folder() / "logs"]), emit=emit, cancel=cancel)))
-    import_references(workspace, folder() / "reference", kind="shipped with the demo", precision="int4", emit=emit)
+    with Workspace(workspace) as ws:
+        digest = stored_models.folder_sha256(ws, model_dir(), model_dir().name, folder_sha256)
+    import_references(
+        workspace,
+        folder() / "reference",
+        kind="shipped with the demo",
+        precision="int4",
+        model_sha256=digest,
+        emit=emit,
+    )
     prepared = []
     for name in BENCHMARKS:
         cancel.check()
@@ -105,13 +118,13 @@ def demo(
             cancel.check()
             run_id = create(workspace, RunOrder(model_dir(), subset))
             summary = execute(workspace, run_id, emit=emit, cancel=cancel)
-            cancel.check()
+            require_done(summary)
             shown(Step(run=summary))
             return summary
 
         subset_run = run(frozen.name)
         full = None if quick else run(f"{frozen.benchmark}-full")
-        html = workspace / "reports" / f"{frozen.name}.html"
+        html = reports_dir(workspace) / f"{frozen.name}.html"
         written = report(workspace, subset_run.run_id, out=html, emit=emit)
         parts.append(DemoPart(sizing, frozen, subset_run, full, written.report, html))
     return parts

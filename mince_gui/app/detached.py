@@ -37,6 +37,7 @@ def resume(workspace: Path, run_id: str) -> None:
     with Workspace(workspace) as ws:
         log = ws.runner_log(run_id)
         log.parent.mkdir(parents=True, exist_ok=True)
+        stored_runs.await_runner(ws, run_id)
         words = [*command(), "run", "--resume", run_id, "--workspace", str(ws.folder), "--events", "none"]
         flags = 0
         if sys.platform == "win32":
@@ -54,6 +55,7 @@ def resume(workspace: Path, run_id: str) -> None:
                     start_new_session=os.name != "nt",
                 )
             except OSError as exc:
+                stored_runs.end(ws, run_id, "not_started", f"The runner could not be started: {exc}.")
                 raise MinceError(f"The runner could not be started: {exc}.", "Install mince-gui again.") from exc
         _children.append(child)
         stored_runs.set_runner(ws, run_id, child.pid)

@@ -36,7 +36,8 @@ def freeze(
     """Draw `n` items of the benchmark and write them to `out` (default: the workspace's subsets folder).
 
     The pool, and so the evidence, is that of the newest sizing; without one the subset has no bound,
-    and a warning says so. Raises UsageError for an `n` outside 1..N.
+    and a warning says so. Frozen again, the same items get the newer evidence. Raises UsageError for an `n`
+    outside 1..N and where the workspace has other items under the name, InputError where `out` holds something else.
     """
     with stream(emit, "freeze", detail=benchmark), Workspace(workspace) as ws:
         sizing = stored_subsets.latest_sizing(ws, benchmark.lower()) or stored_subsets.latest_sizing(ws, benchmark)
@@ -47,6 +48,7 @@ def freeze(
         elif subset.p95_pp is None:
             emit(Warned(f"{n} is no candidate size of the last sizing: the subset has no drift bound."))
         path = out or ws.subsets_dir / f"{subset.name}.json"
+        stored_subsets.check_name(ws, subset)
         write_subset(path, subset)
         stored_subsets.add_subset(ws, subset, path)
         return Frozen(subset, path)

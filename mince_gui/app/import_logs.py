@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mince_gui.app.stream import stream
 from mince_gui.base.cancel import CancelToken
-from mince_gui.base.errors import InputError
+from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.events import Emit, Progress, Warned, ignore
 from mince_gui.logs import detect, read
 from mince_gui.logs.types import Check, Detection, Found
@@ -70,10 +70,14 @@ def import_logs(
 
     Raises:
         InputError: nothing was found, or every log was refused.
+        UsageError: logs were found, but none of `benchmark`.
     """
     cancel = cancel or CancelToken()
-    chosen = [f for f in found.found if benchmark in (None, f.benchmark.name)]
+    chosen = [f for f in found.found if benchmark is None or f.benchmark.name.lower() == benchmark.lower()]
     with stream(emit, "import", total=len(chosen), unit="logs"), Workspace(workspace) as ws:
+        if found.found and not chosen:
+            names = ", ".join(sorted({f.benchmark.name for f in found.found}))
+            raise UsageError(f"No log of '{benchmark}' was found.", f"There are logs of: {names}.")
         if not chosen:
             reasons = "\n".join(f"  {path}: {why}" for path, why in found.skipped[:10])
             raise InputError(

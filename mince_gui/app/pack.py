@@ -43,6 +43,20 @@ def find_subset(ws: Workspace, name_or_file: str) -> FrozenSubset:
     )
 
 
+def known_hashes(ws: Workspace, benchmark: str) -> dict[str, str]:
+    """Item key -> content hash, from what the workspace and the program know of the benchmark.
+
+    A frozen subset of the workspace counts more than imported logs, these more than a subset that ships with us:
+    the full run must be of the same items as the subset's.
+    """
+    shipped = [subset for subset in map(read_subset, bundled()) if subset.benchmark == benchmark]
+    known: dict[str, str] = {}
+    for subset in shipped:
+        pairs = zip(subset.item_keys, subset.hashes, strict=True)
+        known |= {key: value for key, value in pairs if value is not None}
+    return known | stored_logs.content_hashes(ws, benchmark) | stored_subsets.content_hashes(ws, benchmark)
+
+
 def pack(
     workspace: Path,
     dataset: Path,
@@ -55,22 +69,33 @@ def pack(
 ) -> Packed:
     """Pack a subset (by name or file), or with `all_of` the whole benchmark, from the user's dataset files.
 
-    Every item is checked against its hash. Raises InputError that names the item where the dataset is not
-    the one that was frozen, UsageError unless exactly one of `subset` and `all_of` is given.
+    Every item is checked against its hash; a warning counts those that have none. Raises InputError that names
+    the item where the dataset is not the one that was frozen; UsageError unless exactly one of `subset` and
+    `all_of` is given, and where the workspace has other items under the subset's name.
     """
     if (subset is None) == (all_of is None):
         raise UsageError("Name either a subset or a whole benchmark.", "Use --subset FILE or --all BENCHMARK.")
     with stream(emit, "pack", unit="items"), Workspace(workspace) as ws:
         if subset is not None:
             frozen = find_subset(ws, subset)
+            stored_subsets.check_name(ws, frozen)
             content = read_dataset(stored_logs.benchmark_of(frozen.benchmark), dataset)
         else:
             benchmark = stored_logs.known_benchmark(ws, all_of or "")
             content = read_dataset(benchmark, dataset)
-            frozen = full_subset(benchmark, content.items)
+            known = known_hashes(ws, benchmark.name)
+            frozen = full_subset(benchmark, content.items, known=known, revision=content.revision)
         made = build_pack(frozen, content, accept_revision=accept_revision)
         for line in made.accepted_differences[:20]:
             emit(Warned(f"accepted: {line}"))
+        if made.unverified:
+            emit(
+                Warned(
+                    f"Nothing proves the content of {len(made.unverified)} of the {frozen.n} items: "
+                    "no log and no frozen subset of this workspace has their hashes.",
+                    "Import logs that carry the items' docs (lm-eval --log_samples), then pack again.",
+                )
+            )
         path = out or ws.packs_dir / f"{frozen.name}.mincepack"
         write_pack(path, made)
         stored_subsets.add_pack(ws, frozen, path)

@@ -38,8 +38,7 @@ def typed_in(
 ) -> Reference:
     """Store scores that somebody read elsewhere, in percent per metric.
 
-    Raises UsageError for an unknown metric, for a score outside 0..100, and for one between 0 and 1, which
-    is more likely a share (0.6539) than a percentage.
+    Raises UsageError for an unknown metric and for a score outside 0..100.
     """
     with Workspace(workspace) as ws:
         known = stored_logs.known_benchmark(ws, benchmark)
@@ -51,13 +50,13 @@ def typed_in(
                 raise UsageError(f"{known.title} has no metric '{name}'.", f"It has: {', '.join(names)}.")
             if not 0.0 <= percent <= 100.0:
                 raise UsageError(f"{name}={percent} is no percentage.", "Scores are in percent, 0 to 100.")
-            if 0.0 < percent <= 1.0:
-                raise UsageError(f"{name}={percent} looks like a share.", f"In percent it is {100 * percent:g}.")
-        if known.total_items is None:
+        total = known.total_items or max(
+            (stored.total_items for stored in stored_logs.listing(ws, known.name)), default=0
+        )
+        if not total:
             raise UsageError(f"The size of {known.title} is not known.", "Import its logs first.")
-        # Only the percentage is known: it is kept as a ratio over N, exact to what was typed.
-        total = known.total_items
-        metrics = {name: Ratio(percent * total / 100.0, float(total), total) for name, percent in scores.items()}
+        # Only the percentage is known, and no count is invented for it.
+        metrics = {name: Ratio(percent, 100.0, total) for name, percent in scores.items()}
         reference = Reference(
             reference_id=f"typed-{_identity(known.name, model, dict(scores), source)}",
             kind="typed in",
@@ -73,7 +72,9 @@ def typed_in(
         return reference
 
 
-def from_log(log: PerItemLog, kind: ReferenceKind, *, model: str | None = None, precision: str = "") -> Reference:
+def from_log(
+    log: PerItemLog, kind: ReferenceKind, *, model: str | None = None, precision: str = "", model_sha256: str = ""
+) -> Reference:
     """A per-item log as a reference, with its rows, so that paired work is possible."""
     metrics = {}
     rows: dict[str, dict[str, tuple[float, float]]] = {}
@@ -84,7 +85,7 @@ def from_log(log: PerItemLog, kind: ReferenceKind, *, model: str | None = None, 
         for key, p, t in have:
             rows.setdefault(key, {})[metric] = (p, t)
     return Reference(
-        reference_id=f"log-{_identity(log.benchmark.name, log.model, log.task, log.timestamp)}",
+        reference_id=f"log-{_identity(log.benchmark.name, model or log.model, precision, log.task, rows)}",
         kind=kind,
         benchmark=log.benchmark.name,
         model=model or log.model,
@@ -92,6 +93,8 @@ def from_log(log: PerItemLog, kind: ReferenceKind, *, model: str | None = None, 
         source=f"{log.source} (lm-eval {log.meta.get('lm_eval_version', 'version unknown')})",
         date=log.timestamp,
         precision=precision,
+        task=log.task,
+        model_sha256=model_sha256,
         rows=rows,
         note="per-item outcomes",
     )
@@ -104,11 +107,13 @@ def import_references(
     model: str | None = None,
     precision: str = "",
     kind: ReferenceKind = "imported",
+    model_sha256: str = "",
     emit: Emit = ignore,
 ) -> list[Reference]:
     """Store full-benchmark logs (per-item, or an lm-eval results file alone) as references.
 
-    `model` is the name of the model whose runs they are held against. Raises InputError for a log that does
+    `model` is the name of the model whose runs they are held against, `model_sha256` the hash of the model folder
+    that made them, where that is known. Raises InputError for a log that does
     not cover the whole benchmark: a score of a part is no reference.
     """
     if not path.exists():
@@ -118,7 +123,12 @@ def import_references(
             references = _from_results(path, model, precision)
         else:
             references = []
-            for found in detect([path]).found:
+            everything = detect([path]).found
+            if model is not None and len({found.model for found in everything}) > 1:
+                raise InputError(
+                    f"--model names one model, but {path} holds logs of several.", "Import them one by one."
+                )
+            for found in everything:
                 log = read(found)
                 for check in log.checks:
                     if check.kind in ("partial", "unknown_items"):
@@ -126,7 +136,7 @@ def import_references(
                             f"{log.model} · {log.benchmark.title} is no reference: {check.message}",
                             "A reference needs the full benchmark.",
                         )
-                references.append(from_log(log, kind, model=model, precision=precision))
+                references.append(from_log(log, kind, model=model, precision=precision, model_sha256=model_sha256))
         if not references:
             raise InputError(f"{path} holds no full-benchmark scores.", "Give lm-eval output, or type the scores in.")
         for reference in references:
@@ -138,7 +148,8 @@ def _from_results(path: Path, model: str | None, precision: str) -> list[Referen
     """Aggregates of an lm-eval results file, for the benchmarks that are known by name."""
     try:
         body = json.loads(path.read_text(encoding="utf-8-sig"))
-        tasks = dict(body["results"])
+        tasks = {task: dict(values) for task, values in dict(body["results"]).items()}
+        counts = dict(body.get("n-samples") or {})
     except (ValueError, KeyError, TypeError, OSError) as exc:
         raise InputError(f"{path} is no lm-eval results file: {exc}.", "Give results_*.json.") from exc
     references = []
@@ -146,7 +157,8 @@ def _from_results(path: Path, model: str | None, precision: str) -> list[Referen
         known = stored_logs.benchmark_of("mmlu" if task == "mmlu" else of_task(task).name)
         if known.total_items is None or (known.name == "mmlu" and task != "mmlu"):
             continue
-        sampled = body.get("n-samples", {}).get(task, {}).get("effective")
+        count = counts.get(task)
+        sampled = count.get("effective") if isinstance(count, dict) else None
         if isinstance(sampled, int) and sampled < known.total_items:
             raise InputError(
                 f"{path}: {task} was scored on {sampled} of {known.total_items} items.",
@@ -161,7 +173,7 @@ def _from_results(path: Path, model: str | None, precision: str) -> list[Referen
             name = model or str(body.get("model_name") or path.parent.name)
             references.append(
                 Reference(
-                    reference_id=f"results-{_identity(known.name, name, path.name)}",
+                    reference_id=f"results-{_identity(known.name, name, precision, path.name, values)}",
                     kind="imported",
                     benchmark=known.name,
                     model=name,
@@ -169,6 +181,7 @@ def _from_results(path: Path, model: str | None, precision: str) -> list[Referen
                     source=f"{path.name} (lm-eval {body.get('lm_eval_version', 'version unknown')})",
                     date=str(body.get("date", "")),
                     precision=precision,
+                    task=task,
                     note="aggregate scores only",
                 )
             )

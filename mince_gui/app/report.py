@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mince_gui.app.run_sink import TIMED_BY
 from mince_gui.app.stream import stream
 from mince_gui.app.summary import decode_rates, first_token_seconds, prefill_rates
 from mince_gui.base.canonical import canonical_json, sha256_text
@@ -17,9 +19,7 @@ from mince_gui.store import Workspace
 from mince_gui.store import references as stored_references
 from mince_gui.store import runs as stored_runs
 from mince_gui.store.runs import StoredRun
-from mince_gui.subset import read_pack
-
-_SAME_DEVICE = ("runtime", "device", "oga_version", "platform", "cpu", "threads", "timing")
+from mince_gui.tasks import get as get_task
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,14 @@ class Written:
 def device_key(run: StoredRun) -> str:
     """Equal for runs that were made on the same machine, runtime, threads and timing mode."""
     conditions = run.conditions or {}
-    facts: dict[str, Any] = {name: conditions.get(name) for name in _SAME_DEVICE}
-    return sha256_text(canonical_json({**facts, "machine": run.plan.settings.get("machine")}))[:16]
+    facts: dict[str, Any] = {name: conditions.get(name) for name in TIMED_BY}
+    return sha256_text(canonical_json(facts))[:16]
 
 
 def run_data(ws: Workspace, run: StoredRun) -> RunData:
-    """A stored run as the report needs it. Raises InputError where its pack is gone or changed."""
-    subset = read_pack(run.plan.pack_path).subset
+    """A stored run as the report needs it: with the subset as it was run, whatever lies in its pack's place now."""
+    subset = stored_runs.subset_of(ws, run)
+    conditions = run.conditions or {}
     items = stored_runs.items(ws, run.run_id)
     done = [item for item in items if item.state == "done"]
     missing = {item.item_key: item.cause or "" for item in items if item.state == "missing"}
@@ -56,30 +57,39 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
         bound_pp=subset.p95_pp,
         rows={item.item_key: item.scores for item in done},
         categories={item.item_key: item.category for item in items},
-        wall_seconds=run.elapsed_seconds if done and not missing else None,
+        # Sittings on other devices, or with other threads, make no one wall clock.
+        wall_seconds=run.elapsed_seconds if done and not missing and not conditions.get("changed") else None,
         item_seconds=tuple(item.elapsed_seconds for item in done if item.elapsed_seconds is not None),
         first_token_seconds=first_token_seconds(done),
         prefill_rates=prefill_rates(done),
         decode_rates=decode_rates(done),
         missing=missing,
         capped=sum(item.capped for item in done),
-        conditions={**(run.conditions or {}), "task": run.plan.task, **_limit(run)},
+        conditions=_conditions(run),
         created=run.created_at,
         ended=run.ended_at or "",
         device_key=device_key(run),
         evidence=subset.evidence,
+        sampler=subset.sampler,
+        accepted=tuple(run.plan.settings.get("accepted_differences", ())),
+        unverified=run.plan.settings.get("unverified", 0),
+        pack_sha256=run.plan.pack_sha256,
     )
 
 
-def _limit(run: StoredRun) -> dict[str, int]:
-    limit = run.plan.settings.get("limit")
-    return {"limit": limit} if limit is not None else {}
+def _conditions(run: StoredRun) -> dict[str, Any]:
+    """What was run on what, with what the worker does not know of; what has no meaning for this run is left out."""
+    asked = {name: run.plan.settings.get(name) for name in ("limit", "prompt_date")}
+    found = {**(run.conditions or {}), "task": run.plan.task, **{k: v for k, v in asked.items() if v is not None}}
+    if get_task(run.plan.task).kind == "choice":
+        found.pop("max_new_tokens", None)
+    return found
 
 
 def own_full_run(ws: Workspace, run: StoredRun) -> Reference | None:
     """The newest complete full run of the same model folder, task and prompt settings; the same device first."""
     here = device_key(run)
-    settings = ("chat_template", "max_new_tokens")
+    settings = ("chat_template", "max_new_tokens", "prompt_date")
     conditions = run.conditions or {}
     candidates = [
         other
@@ -113,6 +123,12 @@ def own_full_run(ws: Workspace, run: StoredRun) -> Reference | None:
     )
 
 
+def _of_this_model(reference: Reference, run: StoredRun) -> bool:
+    """Whether it is the stored full run of the very model folder (the demo's): then the difference is drift."""
+    digest = (run.conditions or {}).get("model_sha256")
+    return reference.kind == "shipped with the demo" and bool(digest) and reference.model_sha256 == digest
+
+
 def compute(workspace: Path, run_id: str, *, reference: str | None = None) -> Report:
     """The numbers of one run: drift against its own full run, or the total gap against a stored reference.
 
@@ -132,9 +148,13 @@ def compute(workspace: Path, run_id: str, *, reference: str | None = None) -> Re
                 raise UsageError(f"Reference {reference} is for {other.benchmark}, the run for {data.benchmark}.")
         else:
             stored = stored_references.listing(ws, data.benchmark)
-            other = next((r for r in stored if r.model == data.model), None)
-        if own is None and other is not None and other.kind == "shipped with the demo":
-            # The demo's stored full run is of this very model: the difference is drift.
+            mine = [r for r in stored if r.model == data.model]
+            mine.sort(key=lambda r: r.task != run.plan.task)
+            other = mine[0] if mine else None
+        if other is not None and other.task != run.plan.task:
+            task = other.task or "of an unknown name"
+            other = dataclasses.replace(other, note=f"{other.note}; its task is {task}, the run's {run.plan.task}")
+        if own is None and other is not None and _of_this_model(other, run):
             own, other = other, None
         return build(data, own_full=own, other=other)
 

@@ -1,15 +1,15 @@
 """One run: a model over the items of a pack. New or resumed, in this process or detached.
 
-`create` writes the run's row, `execute` runs what is not done yet, `start_detached` does it in a process of
+`create` writes the run's row, `execute` runs what is not done yet, `detached.start` does it in a process of
 its own (`mince run --resume RUN`), which a window only follows. `execute` after an interruption goes on behind
 the last committed item; items that are missing (a crash, a skip) are tried again.
 """
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from mince_gui.app.run_sink import WorkspaceSink, event_writer
 from mince_gui.app.summary import RunSummary, summarise
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.canonical import sha256_file
-from mince_gui.base.errors import InputError, MinceError, UsageError
+from mince_gui.base.errors import CancelledError, InputError, MinceError, UsageError
 from mince_gui.base.events import Cause, Emit, Ended, Started, Warned, ignore
 from mince_gui.run import (
     Earlier,
@@ -39,11 +39,11 @@ from mince_gui.store import models as stored_models
 from mince_gui.store import runs as stored_runs
 from mince_gui.store import subsets as stored_subsets
 from mince_gui.store.runs import NewRun, StoredRun
-from mince_gui.subset import read_pack, read_subset
+from mince_gui.subset import bundled, read_pack, read_subset
 from mince_gui.subset.types import Pack
+from mince_gui.tasks import ChatTemplate, load_template
 from mince_gui.tasks import get as get_task
-from mince_gui.tasks import load_template
-from mince_gui.tasks.types import Answer, Render, Scored, Task
+from mince_gui.tasks.types import Answer, Scored, Task
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class RunOrder:
     `subset` is a pack file, the name of a pack in the workspace, a frozen subset's file, or "full" (with
     `task`, where the workspace has full packs of several benchmarks); None = the only pack there is.
     `runtime` None = the bundled one, otherwise the path of a Python that has onnxruntime-genai. `limit` takes
-    the first items of the subset.
+    the first items of the subset. `trust_native_code` allows a model folder that names a library to load.
     """
 
     model_dir: Path
@@ -65,6 +65,7 @@ class RunOrder:
     chat_template: str = "auto"
     limit: int | None = None
     max_new_tokens: int | None = None
+    trust_native_code: bool = False
 
 
 def create(workspace: Path, order: RunOrder) -> str:
@@ -85,9 +86,16 @@ def create(workspace: Path, order: RunOrder) -> str:
                 f"Task {task.name} is for {task.benchmark}, the pack {pack.subset.name} for {pack.subset.benchmark}."
             )
         model = read_model_folder(order.model_dir)
+        if model.custom_ops_library is not None and not order.trust_native_code:
+            raise UsageError(
+                f"{order.model_dir} loads native code: {model.custom_ops_library}.",
+                "If you trust where the folder comes from, say so with --trust-native-code.",
+            )
         _runtime(order.runtime)
+        today = datetime.now().astimezone().date()
+        template, _ = _template(task, model, order.chat_template, today)
         # Renders the first prompt, so that a missing few-shot example or a broken template is seen at once.
-        _requests(pack, task, model, order.chat_template, order.max_new_tokens, 1)
+        _requests(pack, task, template, order.max_new_tokens, 1)
         return stored_runs.create(
             ws,
             NewRun(
@@ -95,22 +103,32 @@ def create(workspace: Path, order: RunOrder) -> str:
                 task=task.name,
                 subset=pack.subset.name,
                 total_items=pack.subset.total_items,
+                subset_items=pack.subset.n,
                 items=min(len(pack.items), order.limit or len(pack.items)),
                 model=model.name,
                 model_dir=order.model_dir.absolute(),
                 pack_path=pack_path.absolute(),
                 pack_sha256=sha256_file(pack_path),
                 settings={
-                    "runtime": order.runtime,
+                    "runtime": order.runtime and str(Path(order.runtime).absolute()),
                     "timing": order.timing,
                     "threads": order.threads,
-                    "chat_template": order.chat_template,
+                    "chat_template": _absolute(order.chat_template),
+                    # Kept only where prompts depend on it: a run that is resumed another day has one kind of prompt.
+                    "prompt_date": today.isoformat() if template is not None and template.uses_date else None,
                     "limit": order.limit,
                     "max_new_tokens": order.max_new_tokens,
-                    "machine": platform.node(),
+                    "accepted_differences": list(pack.accepted_differences),
+                    "unverified": len(pack.unverified),
                 },
             ),
+            pack.subset,
         )
+
+
+def _absolute(chat_template: str) -> str:
+    """A template's file by its whole path: a resumed run may be started from another folder."""
+    return chat_template if chat_template in ("auto", "none") else str(Path(chat_template).absolute())
 
 
 def _find_pack(ws: Workspace, order: RunOrder) -> Path:
@@ -132,6 +150,12 @@ def _find_pack(ws: Workspace, order: RunOrder) -> Path:
         if known.name == order.subset:
             return _there(known.path, known.name)
     path = Path(order.subset)
+    frozen = {stored.subset.name for stored in stored_subsets.subsets(ws)} | {file.stem for file in bundled()}
+    if not path.is_file() and order.subset in frozen:
+        raise UsageError(
+            f"{order.subset} is frozen, but no pack carries its items yet.",
+            f"Make it: mince pack --subset {order.subset} --dataset PATH",
+        )
     if not path.is_file():
         raise UsageError(
             f"'{order.subset}' is neither a file nor a pack of this workspace.",
@@ -163,26 +187,26 @@ def _runtime(named: str | None) -> Runtime:
     return external_runtime(Path(named))
 
 
-def _renderer(task: Task, model: ModelFolder, chat_template: str) -> tuple[Render | None, str, str]:
-    """The chat template's render function, the name of its file and its SHA-256."""
+def _template(task: Task, model: ModelFolder, chat_template: str, today: date) -> tuple[ChatTemplate | None, str]:
+    """The chat template (None = plain prompts), and what the report calls it. `today` is the date it may tell."""
     if not task.uses_chat and chat_template == "auto":
-        return None, "none (this task's prompts are plain)", ""
+        return None, "none (this task's prompts are plain)"
     named: Literal["auto", "none"] | Path
     match chat_template:
         case "auto" | "none":
             named = chat_template
         case _:
             named = Path(chat_template)
-    template = load_template(model.path, named)
+    template = load_template(model.path, named, today=today)
     if template is None:
-        return None, "none" if chat_template == "none" else "none in the model folder", ""
-    return template.render, template.origin.name, template.sha256
+        return None, "none" if chat_template == "none" else "none in the model folder"
+    return template, template.origin.name
 
 
 def _requests(
-    pack: Pack, task: Task, model: ModelFolder, chat_template: str, max_new_tokens: int | None, count: int
+    pack: Pack, task: Task, template: ChatTemplate | None, max_new_tokens: int | None, count: int
 ) -> list[RunItem]:
-    render, _, _ = _renderer(task, model, chat_template)
+    render = None if template is None else template.render
     items = []
     for position, item in enumerate(pack.items[:count]):
         shots: Sequence[Any] = pack.fewshot.get(item.category or "", pack.fewshot.get("", ()))
@@ -201,6 +225,8 @@ def execute(workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: Cancel
     with Workspace(workspace) as ws:
         run = stored_runs.get(ws, run_id)
         run_id = run.run_id
+        if run.state == "ended" and run.done == run.plan.items:
+            return summarise(ws, run_id)
         stored_runs.take(ws, run_id)
         with event_writer(ws.events_file(run_id), emit) as tell:
             tell(Started("run", run.plan.items, "items", f"{run.plan.subset} on {run.plan.model}"))
@@ -210,6 +236,8 @@ def execute(workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: Cancel
                 end = _execute(ws, run, tell, cancel)
                 cause = "incomplete" if end.cause == "done" and end.missing else end.cause
                 detail = f"{end.missing} of {run.plan.items} items are missing" if cause == "incomplete" else end.detail
+            except (CancelledError, KeyboardInterrupt):
+                cause, detail = "stopped", "stopped by the user"
             except MinceError as exc:
                 detail = str(exc)
                 raise
@@ -226,14 +254,18 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
         raise InputError(f"The pack {plan.pack_path} is gone or changed since the run began.", "Start a new run.")
     task = get_task(plan.task)
     model = read_model_folder(plan.model_dir)
-    render, template, template_sha256 = _renderer(task, model, settings["chat_template"])
-    if task.uses_chat and render is None and settings["chat_template"] == "auto":
+    # A template that tells the date tells the day on which the run was made, however often it is resumed.
+    today = date.fromisoformat(settings.get("prompt_date") or run.created_at[:10])
+    template, template_name = _template(task, model, settings["chat_template"], today)
+    template_sha256 = "" if template is None else template.sha256
+    if task.uses_chat and template is None and settings["chat_template"] == "auto":
         emit(Warned(f"{plan.model} has no chat template: prompts are plain.", "Give one with --chat-template FILE."))
     pack = read_pack(plan.pack_path)
-    items = _requests(pack, task, model, settings["chat_template"], settings["max_new_tokens"], plan.items)
-    before = stored_runs.items(ws, run.run_id)
-    done = {item.position for item in before if item.state == "done"}
+    items = _requests(pack, task, template, settings["max_new_tokens"], plan.items)
+    done = {item.position: item for item in stored_runs.items(ws, run.run_id) if item.state == "done"}
     digest = stored_models.folder_sha256(ws, model.path, model.name, lambda path: folder_sha256(path, cancel=cancel))
+    if done:
+        _same_as_before(run, {"model_sha256": digest, "chat_template_sha256": template_sha256})
 
     def score(item: RunItem, answer: Answer) -> Scored:
         return task.score(item.doc, answer)
@@ -244,20 +276,31 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
         runtime=_runtime(settings["runtime"]),
         model_dir=model.path,
         score=score,
-        sink=WorkspaceSink(ws, run.run_id),
+        sink=WorkspaceSink(ws, run.run_id, run.conditions if done else None, emit),
         emit=emit,
         cancel=cancel,
         settings=RunnerSettings(
             model_sha256=digest,
             threads=settings["threads"],
             timing=settings["timing"],
-            chat_template=template,
+            chat_template=template_name,
             chat_template_sha256=template_sha256,
             max_new_tokens=settings["max_new_tokens"],
         ),
         total=plan.items,
         # Missing items are tried again, so only done ones count as earlier.
         earlier=Earlier(
-            done=len(done), capped=sum(item.capped for item in before), sums=stored_runs.totals(ws, run.run_id)
+            done=len(done), capped=sum(item.capped for item in done.values()), sums=stored_runs.totals(ws, run.run_id)
         ),
     )
+
+
+def _same_as_before(run: StoredRun, now: Mapping[str, str]) -> None:
+    """One score is of one model and one prompt. Raises InputError where either has changed since items were run."""
+    words = {"model_sha256": f"The model folder {run.plan.model_dir}", "chat_template_sha256": "The chat template"}
+    for name, value in now.items():
+        if run.conditions is not None and run.conditions.get(name) != value:
+            raise InputError(
+                f"{words[name]} has changed since {run.done} items of run {run.run_id} were done.",
+                "Put it back as it was, or start a new run.",
+            )

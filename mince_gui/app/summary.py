@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mince_gui.base.errors import ItemsMissingError, MinceError
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
 from mince_gui.store.runs import StoredItem
@@ -22,13 +23,14 @@ class RunSummary:
     runtime: str | None
     device: str | None
     subset: str
+    subset_items: int
     items: int
     done: int
     missing: Mapping[str, str]
     not_run: int
     scores: Mapping[str, tuple[float, float]]
     capped: int
-    elapsed_seconds: float
+    elapsed_seconds: float | None
     first_token_seconds: float | None
     prefill_rate: float | None
     decode_rate: float | None
@@ -44,6 +46,7 @@ class RunSummary:
             "device": self.device,
             "subset": self.subset,
             "benchmark": self.benchmark,
+            "subset_items": self.subset_items,
             "items": self.items,
             "done": self.done,
             "missing": dict(self.missing),
@@ -87,6 +90,17 @@ def decode_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
     )
 
 
+def require_done(summary: RunSummary) -> None:
+    """Raise the error, and so the exit code, that the run's end deserves; nothing where every item is done."""
+    again = f"Go on: mince run --resume {summary.run_id}"
+    if summary.cause == "incomplete":
+        raise ItemsMissingError(f"{summary.detail}: the score is of {summary.done} items only.", again)
+    if summary.cause == "stopped":
+        raise MinceError(f"Stopped at {summary.done} of {summary.items}; what is done is kept.", again)
+    if summary.cause != "done":
+        raise MinceError(f"The run ended ({summary.cause}): {summary.detail}", again)
+
+
 def summarise(ws: Workspace, run_id: str) -> RunSummary:
     """The run as it stands. Raises UsageError for an unknown one."""
     run = stored_runs.get(ws, run_id)
@@ -99,13 +113,14 @@ def summarise(ws: Workspace, run_id: str) -> RunSummary:
         runtime=conditions.get("runtime"),
         device=conditions.get("device"),
         subset=run.plan.subset,
+        subset_items=run.plan.subset_items,
         items=run.plan.items,
         done=run.done,
         missing={item.item_key: item.cause or "" for item in items if item.state == "missing"},
         not_run=run.plan.items - len(items),
         scores=stored_runs.totals(ws, run.run_id),
         capped=sum(item.capped for item in items),
-        elapsed_seconds=run.elapsed_seconds,
+        elapsed_seconds=run.elapsed_seconds if items else None,
         first_token_seconds=median(first_token_seconds(items)),
         prefill_rate=median(prefill_rates(items)),
         decode_rate=median(decode_rates(items)),

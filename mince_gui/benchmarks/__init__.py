@@ -8,7 +8,17 @@ An item key is text: IFEVAL "1000" (doc.key), GSM8K "17" (doc_id), MMLU "anatomy
 "none" follows after a comma ("exact_match,strict-match").
 """
 
-from mince_gui.benchmarks.content import content_hash, content_of
+from mince_gui.benchmarks.content import answer_index, content_hash, content_of
 from mince_gui.benchmarks.facts import BENCHMARKS, Benchmark, Metric, get, of_task, step_for
 
-__all__ = ["BENCHMARKS", "Benchmark", "Metric", "content_hash", "content_of", "get", "of_task", "step_for"]
+__all__ = [
+    "BENCHMARKS",
+    "Benchmark",
+    "Metric",
+    "answer_index",
+    "content_hash",
+    "content_of",
+    "get",
+    "of_task",
+    "step_for",
+]

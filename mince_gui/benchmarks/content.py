@@ -8,7 +8,13 @@ from typing import Any
 from mince_gui.base.canonical import content_sha256
 from mince_gui.benchmarks.facts import Benchmark
 
-_LETTERS = {"A": 0, "B": 1, "C": 2, "D": 3}
+_LETTERS = ("A", "B", "C", "D")
+
+
+def answer_index(answer: str) -> int | None:
+    """The place of the choice that a letter names, counted from 0; None for any other text."""
+    letter = answer.strip()
+    return _LETTERS.index(letter) if letter in _LETTERS else None
 
 
 def content_of(benchmark: Benchmark, doc: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -27,8 +33,8 @@ def content_of(benchmark: Benchmark, doc: Mapping[str, Any]) -> Mapping[str, Any
         return {"question": doc["question"], "answer": doc["answer"]}
     if benchmark.name == "mmlu":
         answer = doc["answer"]
-        if isinstance(answer, str):
-            answer = _LETTERS.get(answer.strip(), answer)
+        if isinstance(answer, str) and (place := answer_index(answer)) is not None:
+            answer = place
         return {"question": doc["question"], "choices": doc["choices"], "answer": answer}
     return doc
 

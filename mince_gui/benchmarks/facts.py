@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,6 +22,8 @@ _MMLU_SUBJECTS = (  # noqa: SIM905 - 57 quoted names are harder to read
     "professional_law professional_medicine professional_psychology public_relations security_studies "
     "sociology us_foreign_policy virology world_religions"
 ).split()
+
+_WHOLE = re.compile("0|[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,22 @@ class Benchmark:
         if self.key_field == "subject/doc_id":
             return f"{subject or doc['subject']}/{doc_id}"
         return str(doc[self.key_field])
+
+    @property
+    def keys_are_positions(self) -> bool:
+        """Whether the keys are "0" to "N-1" in canonical order, so that a draw of positions is one of keys."""
+        return self.total_items is not None and self.key_field in ("doc_id", "id")
+
+    def is_key(self, item_key: str) -> bool:
+        """Whether the text can be the key of an item: a whole number below N, for MMLU after a known subject."""
+        number = item_key
+        if self.key_field == "subject/doc_id":
+            subject, _, number = item_key.rpartition("/")
+            if subject not in self.subjects:
+                return False
+        if not _WHOLE.fullmatch(number):
+            return False
+        return self.total_items is None or self.key_field == "key" or int(number) < self.total_items
 
     def sort_key(self, item_key: str) -> tuple[str, int]:
         """Sorts keys into canonical order: IFEVAL as text, the others by subject, then number."""
@@ -142,9 +161,9 @@ def get(name: str) -> Benchmark:
 def of_task(task: str) -> Benchmark:
     """The benchmark that an lm-eval task's logs belong to; an unknown task is a benchmark of its own.
 
-    `samples_mmlu_*` also matches mmlu_pro and others, so MMLU is known by its 57 subject names alone.
+    `samples_mmlu_*` also matches mmlu_pro and others, so MMLU is known by its 57 subject names and its own alone.
     """
-    known = _BY_TASK.get(task)
+    known = _BY_TASK.get(task) or BENCHMARKS.get(task)
     if known is not None:
         return known
     return Benchmark(

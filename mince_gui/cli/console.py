@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +25,23 @@ from mince_gui.report.format import seconds as duration
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _nearest(ctx: click.Context, name: str) -> Any:
+    """The value given to the nearest group above, None if to none."""
+    above = ctx.parent
+    while above is not None:
+        if above.params.get(name):
+            return above.params[name]
+        above = above.parent
+    return None
+
+
 def _workspace(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
-    return value or ctx.find_root().obj or default_workspace()
+    found: Path = value or _nearest(ctx, "workspace") or default_workspace()
+    return found
+
+
+def _as_json(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    return value or bool(_nearest(ctx, "as_json"))
 
 
 def workspace_option(command: F) -> F:
@@ -40,7 +56,7 @@ def workspace_option(command: F) -> F:
 
 def json_option(command: F) -> F:
     """--json: one JSON object on stdout."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+    return click.option("--json", "as_json", is_flag=True, callback=_as_json, help="Print one JSON object.")(command)
 
 
 def print_json(value: object) -> None:
@@ -73,20 +89,18 @@ class LiveLine:
         self._shown = ""
         self._last = 0.0
         self._started = Started("")
-        self._since = time.monotonic()
-        self._first_done: int | None = None
+        self._times: deque[float] = deque(maxlen=21)
 
     def __call__(self, event: Event) -> None:
         """The emit that draws."""
         match event:
             case Started():
                 self._started = event
-                self._since = time.monotonic()
-                self._first_done = None
+                self._times.clear()
             case Progress():
                 self._draw(self._progress(event), final=event.done == event.total)
             case ItemDone():
-                self._draw(self._item(event), final=event.done == event.total)
+                self._draw(self._item(event), final=event.done + event.missing == event.total)
             case Warned():
                 self.say(f"warning: {event.message}" + (f" {event.detail}" if event.detail else ""))
             case Ended():
@@ -97,15 +111,18 @@ class LiveLine:
         return f"{self._started.action} {self._started.detail} {of} {self._started.unit} {event.note}".strip()
 
     def _item(self, event: ItemDone) -> str:
-        if self._first_done is None:
-            self._first_done = event.done - 1
-        seconds = time.monotonic() - self._since
-        rate = (event.done - self._first_done) / seconds if seconds > 0 else 0.0
+        self._times.append(time.monotonic())
         scores = "  ".join(f"{_short(name)} {percent(value)}" for name, value in event.running.items())
         left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left  "
         missing = f"  missing {event.missing}" if event.missing else ""
-        speed = f"{rate:.1f} items/s" if rate >= 1 else f"{60 * rate:.1f} items/min"
-        return f"{self._started.detail}  {event.done}/{event.total}  {speed}  {left}{scores}{missing}"
+        return f"{self._started.detail}  {event.done}/{event.total}  {self._speed()}{left}{scores}{missing}"
+
+    def _speed(self) -> str:
+        """Of the latest items: the model's loading and former sittings do not count."""
+        if len(self._times) < 2:
+            return ""
+        rate = (len(self._times) - 1) / max(self._times[-1] - self._times[0], 1e-6)
+        return f"{rate:.1f} items/s  " if rate >= 1 else f"{60 * rate:.1f} items/min  "
 
     def _draw(self, text: str, *, final: bool) -> None:
         now = time.monotonic()

@@ -52,13 +52,11 @@ class _Commands(click.Group):
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="mince")
 @click.option("--workspace", type=click.Path(path_type=Path, file_okay=False), help="The workspace's folder.")
-@click.pass_context
-def group(ctx: click.Context, workspace: Path | None) -> None:
+def group(workspace: Path | None) -> None:
     """Does an INT4 model still score like its full benchmark says?
 
     Import per-item logs, size a subset, freeze it, run it on the device, and report drift and speedup. Offline.
     """
-    ctx.obj = workspace
 
 
 def _say(message: str, remedy: str = "") -> None:
@@ -89,6 +87,11 @@ def main(argv: Sequence[str]) -> int:
     except MinceError as exc:
         _say(exc.message, exc.remedy)
         return exc.exit_code
+    except OSError as exc:
+        if exc.filename is None:
+            raise
+        _say(f"{exc.filename}: {exc.strerror}.", "Check the path, its permissions and the space that is left.")
+        return 1
     except Exception as exc:  # noqa: BLE001 - the process boundary: a defect of ours becomes a report, not a traceback
         file = crash.write_report(exc, paths.state_dir())
         _say(

@@ -14,10 +14,8 @@ from mince_gui.report.types import Reference
 
 @click.group("reference")
 @workspace_option
-@click.pass_context
-def reference_group(ctx: click.Context, workspace: Path) -> None:
+def reference_group(workspace: Path) -> None:
     """Stored full-benchmark scores, to hold runs against."""
-    ctx.obj = workspace
 
 
 def _print(references: list[Reference], as_json: bool) -> None:
@@ -68,11 +66,16 @@ def _scores(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     for value in values:
         name, _, number = value.rpartition("=")
         try:
-            scores[name] = float(number)
+            scores[name] = float(number.removesuffix("%"))
         except ValueError:
             name = ""
         if not name:
             raise click.BadParameter(f"'{value}' is not NAME=PERCENT, such as acc=65.39")
+        if 0.0 < scores[name] <= 1.0 and not number.endswith("%"):
+            raise click.BadParameter(
+                f"{value} looks like a share: in percent it is {100 * scores[name]:g}; if {number} % is meant, "
+                f"write {value}%"
+            )
     return scores
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from mince_gui.app.run import RunOrder, create, execute
-from mince_gui.app.summary import RunSummary
-from mince_gui.base.errors import ItemsMissingError, MinceError
+from mince_gui.app.summary import RunSummary, require_done
 from mince_gui.base.events import Emit, Event, ignore, to_json
 from mince_gui.cli.console import LiveLine, cancel_on_interrupt, json_option, print_json, table, workspace_option
 from mince_gui.report.format import percent, rate
@@ -19,9 +19,12 @@ from mince_gui.run.types import TimingMode
 def print_run(summary: RunSummary) -> None:
     """Scores with their coverage, then the timing."""
     click.echo(f"{summary.subset} on {summary.model} ({summary.device or 'device not known'}), run {summary.run_id}")
+    coverage = f"{summary.done} of {summary.subset_items} items"
+    if summary.items < summary.subset_items:
+        coverage += f" (limit {summary.items})"
     rows = [
         (metric, percent(100 * passed / trials if trials else None), f"{passed:g}/{trials:g}",
-         f"{summary.done} of {summary.items} items")
+         coverage)
         for metric, (passed, trials) in summary.scores.items()
     ]  # fmt: skip
     if rows:
@@ -36,15 +39,16 @@ def print_run(summary: RunSummary) -> None:
         click.echo(f"! item {key} is missing: {cause}")
 
 
-def finish(summary: RunSummary) -> None:
-    """Raise the error, and so the exit code, that the run's end deserves."""
-    again = f"Go on: mince run --resume {summary.run_id}"
-    if summary.cause == "incomplete":
-        raise ItemsMissingError(f"{summary.detail}: the score is of {summary.done} items only.", again)
-    if summary.cause == "stopped":
-        raise MinceError(f"Stopped at {summary.done} of {summary.items}; what is done is kept.", again)
-    if summary.cause != "done":
-        raise MinceError(f"The run ended ({summary.cause}): {summary.detail}", again)
+def _refuse_options(ctx: click.Context) -> None:
+    """A resumed run has its options; another one beside --resume would be passed over in silence."""
+    kept = {"resume", "events", "workspace", "as_json"}
+    given = [
+        "--" + name.replace("_", "-").removesuffix("-dir")
+        for name in ctx.params
+        if name not in kept and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"--resume takes its options from the run; leave out {', '.join(sorted(given))}.")
 
 
 def _jsonl(event: Event) -> None:
@@ -61,11 +65,14 @@ def _jsonl(event: Event) -> None:
 @click.option("--chat-template", default="auto", show_default=True, metavar="auto|none|FILE")
 @click.option("--limit", type=click.IntRange(1), help="Only the first items of the subset.")
 @click.option("--max-new-tokens", type=click.IntRange(1), help="Cap of generated tokens (default: the task's).")
+@click.option("--trust-native-code", is_flag=True, help="Allow a model folder that loads a library of its own.")
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted or stopped run.")
 @click.option("--events", type=click.Choice(("live", "jsonl", "none")), default="live", show_default=True)
 @workspace_option
 @json_option
+@click.pass_context
 def run_command(
+    ctx: click.Context,
     model_dir: Path | None,
     subset: str | None,
     task: str | None,
@@ -75,6 +82,7 @@ def run_command(
     chat_template: str,
     limit: int | None,
     max_new_tokens: int | None,
+    trust_native_code: bool,
     resume: str | None,
     events: str,
     workspace: Path,
@@ -90,16 +98,17 @@ def run_command(
         if resume is None:
             if model_dir is None:
                 raise click.UsageError("Give --model (and --subset), or --resume RUN.")
-            order = RunOrder(model_dir, subset, task, runtime, timing, threads, chat_template, limit, max_new_tokens)
+            order = RunOrder(model_dir, subset, task, runtime, timing, threads, chat_template, limit, max_new_tokens,
+                             trust_native_code)  # fmt: skip
             resume = create(workspace, order)
-        elif model_dir is not None or subset is not None:
-            raise click.UsageError("--resume takes model, subset and options from the run; leave them out.")
+        else:
+            _refuse_options(ctx)
         summary = execute(workspace, resume, emit=emit, cancel=cancel)
     if as_json:
         print_json(summary.to_json())
     elif events != "jsonl":
         print_run(summary)
-    finish(summary)
+    require_done(summary)
 
 
 COMMANDS = {"run": run_command}

@@ -22,7 +22,6 @@ def _state(run: StoredRun) -> str:
 @click.pass_context
 def runs_group(ctx: click.Context, workspace: Path, as_json: bool) -> None:
     """List runs; show or delete one."""
-    ctx.obj = workspace
     if ctx.invoked_subcommand is not None:
         return
     runs = list_runs(workspace)

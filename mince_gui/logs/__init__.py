@@ -14,7 +14,7 @@ Check kinds, which others may rely on. On one log: no_docs, null_responses, empt
 missing_values, duplicates, partial, unknown_items, loose_below_strict, constant_column,
 results_disagree. On a matrix: partial_coverage, other_items, several_runs, content_differs,
 trials_differ, identical_columns, mixed_setup, metrics_differ. Severity "refusal" says that sizing must
-not use the log (or did not).
+not use the log (or did not: content_differs is one where a log was left out for it).
 """
 
 from mince_gui.logs.detect import detect

@@ -22,6 +22,10 @@ class RowError(InputError):
     """A row that cannot be used; whoever knows file and line puts them in front."""
 
 
+class ContradictionError(RowError):
+    """An item came a second time with another outcome."""
+
+
 def _same(a: float, b: float) -> bool:
     return a == b or (a != a and b != b)
 
@@ -111,7 +115,7 @@ class Collector:
             known = column is not None and place < len(column[0])
             before = (column[0][place], column[1][place]) if column is not None and known else (NAN, NAN)
             if not (_same(before[0], passed) and _same(before[1], trials)):
-                raise RowError(
+                raise ContradictionError(
                     f"item {key} comes a second time with another {metric} ({passed:g} of {trials:g} "
                     f"after {before[0]:g} of {before[1]:g})",
                     "Two runs are mixed in one file: keep the rows of one of them.",

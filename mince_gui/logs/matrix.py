@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from mince_gui.logs.checks import counted
 from mince_gui.logs.types import Check, FloatArray, PerItemLog, ScoreMatrix
 
 _EXAMPLES = 5
+_HANDFUL = 5
 _SETUP = (
     ("lm_eval_version", "lm-eval versions"),
     ("task_version", "task versions"),
@@ -38,14 +39,15 @@ def build_matrix(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> ScoreMatri
     """The calibration pool of `logs`: models in the order given, items in canonical order.
 
     The items are the benchmark's own; where their number is not known, all that any log has. A model that
-    lacks an item, or the value of a metric for some items, is left out with a "refusal" check; of several
-    whole runs of one model the newest is taken, and said so. A metric that a model lacks altogether is NaN.
+    lacks an item, or the value of a metric for some items, or was asked more than a handful of items in
+    another wording than most, is left out with a "refusal" check; of several whole runs of one model the
+    newest is taken, and said so. A metric that a model lacks altogether is NaN.
 
     Raises InputError where no model is left.
     """
     if not logs:
         raise InputError(f"There are no logs of {benchmark.title}.", "Import per-item logs of it first.")
-    kept = _keep(benchmark, logs)
+    kept = _without_dissenters(_keep(benchmark, logs))
     metrics = _metrics(benchmark, kept.logs)
     shape = (len(kept.logs), len(metrics), len(kept.keys))
     passed, trials = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -54,12 +56,11 @@ def build_matrix(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> ScoreMatri
         for m, metric in enumerate(metrics):
             if metric in log.passed:
                 passed[k, m], trials[k, m] = log.passed[metric][order], log.trials[metric][order]
-    hashes = [_in_order(log, log.hashes, kept.keys) for log in kept.logs]
     categories = [_in_order(log, log.categories, kept.keys) for log in kept.logs]
-    agreed, content_checks = _contents(kept, hashes)
+    agreed, differing, dissenters = _contents(kept)
     checks = (
         *kept.checks,
-        *content_checks,
+        *_content_check(differing, dissenters),
         *_trials_differ(kept, metrics, trials),
         *_identical(kept.logs, passed),
         *_setup(kept.logs),
@@ -94,9 +95,14 @@ def _items(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> frozenset[str]:
     sets = [frozenset(log.keys) for log in logs]
     if benchmark.total_items is None:
         return frozenset().union(*sets)
-    whole = Counter(keys for keys in sets if len(keys) == benchmark.total_items)
+    whole = Counter(keys for keys in sets if len(keys) == benchmark.total_items and not _foreign(benchmark, keys))
     # of equally many the first given wins: Counter keeps the order
     return whole.most_common(1)[0][0] if whole else frozenset()
+
+
+def _foreign(benchmark: Benchmark, keys: Iterable[str]) -> list[str]:
+    """The keys that no item of the benchmark can have."""
+    return [key for key in keys if not benchmark.is_key(key)]
 
 
 def _named(log: PerItemLog) -> str:
@@ -114,11 +120,13 @@ def _unfit(benchmark: Benchmark, log: PerItemLog, items: frozenset[str]) -> Chec
             f"{_named(log)} is left out: it has {len(keys)} of {total} items.",
             total - len(keys), tuple(lacking[:_EXAMPLES]),
         )  # fmt: skip
-    strange = sorted(keys - items, key=benchmark.sort_key)
+    foreign = _foreign(benchmark, keys)
+    strange = sorted(foreign or keys - items, key=benchmark.sort_key)
     if strange:
+        whose = f"no items of {benchmark.title}" if foreign else "not those of the other logs"
         return Check(
             "other_items", "refusal",
-            f"{_named(log)} is left out: {len(strange)} of its items are not those of the other logs.",
+            f"{_named(log)} is left out: {len(strange)} of its items are {whose}.",
             len(strange), tuple(strange[:_EXAMPLES]),
         )  # fmt: skip
     for metric in log.metrics:
@@ -178,8 +186,29 @@ def _metrics(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> tuple[str, ...
     return tuple(dict.fromkeys([*known, *have]))
 
 
-def _contents(kept: _Kept, hashes: Sequence[tuple[str | None, ...]]) -> tuple[tuple[str | None, ...], Iterator[Check]]:
-    """The hash that most models give each item, and who gives another."""
+def _without_dissenters(kept: _Kept) -> _Kept:
+    """Leaves out, worst first, the logs whose items are another copy of the benchmark: their scores are of other items.
+
+    A few differing items (a corrected typing error) are let pass, with a warning.
+    """
+    while True:
+        _, _, dissenters = _contents(kept)
+        worst, count = max(dissenters.items(), key=lambda entry: entry[1], default=("", 0))
+        if count <= _HANDFUL:
+            return kept
+        log = next(log for log in kept.logs if log.model == worst)
+        check = Check(
+            "content_differs", "refusal",
+            f"{_named(log)} is left out: {count} of its items have another content than in the other logs. "
+            "The run used another copy of the data.",
+            count,
+        )  # fmt: skip
+        kept = _Kept(tuple(other for other in kept.logs if other is not log), kept.keys, (*kept.checks, check))
+
+
+def _contents(kept: _Kept) -> tuple[tuple[str | None, ...], list[str], Counter[str]]:
+    """The hash that most models give each item, the items where some give another, and how often each does."""
+    hashes = [_in_order(log, log.hashes, kept.keys) for log in kept.logs]
     agreed: list[str | None] = []
     differing: list[str] = []
     dissenters: Counter[str] = Counter()
@@ -192,7 +221,7 @@ def _contents(kept: _Kept, hashes: Sequence[tuple[str | None, ...]]) -> tuple[tu
         agreed.append(most)
         differing.append(key)
         dissenters.update(log.model for log, value in zip(kept.logs, column, strict=True) if value not in (None, most))
-    return tuple(agreed), _content_check(differing, dissenters)
+    return tuple(agreed), differing, dissenters
 
 
 def _content_check(differing: Sequence[str], dissenters: Counter[str]) -> Iterator[Check]:

@@ -14,11 +14,13 @@ from mince_gui.sizing.types import Plan
 
 _FAR_FROM_HALF = 15.0
 _FEW_MODELS = 3
+_MOST_SIZES = 12
+_MOST_REASONS = 3
 
 
 def on_the_pool(matrix: ScoreMatrix, pairs: Pairs) -> list[str]:
-    """Warnings that come from the calibration pool alone."""
-    found = [check.message for check in matrix.checks if check.severity == "refusal"]
+    """Warnings that come from the calibration pool alone: what its checks found, its size, its scores."""
+    found = [check.message for check in matrix.checks if check.severity != "info"]
     found += pairs.excluded
     models = len({k for k, _ in pairs.places})
     if models < _FEW_MODELS:
@@ -51,32 +53,62 @@ def on_the_step(plan: Plan) -> list[str]:
 def on_n_star(
     plan: Plan, p95_pp: Sequence[float], error_pp: Sequence[float], n_star: int | None, total_items: int
 ) -> list[str]:
-    """Warnings about how firmly n* stands: none found, or hanging on a lump or on Monte Carlo noise."""
+    """Warnings about how firmly n* stands: none found, or hanging on a lump or on Monte Carlo noise.
+
+    Every gain up to n* (all of them where there is no n*) is moved by one lump and by two of its Monte
+    Carlo errors, up and down; where that moves it over an edge of 0 <= g < tau, n* would be another.
+    """
+    found = []
     if n_star is None:
-        return [
+        found.append(
             f"No n*: no candidate size up to {plan.sizes[-1]} of {total_items} items has a marginal gain of at "
             f"least 0 and below tau = {plan.tau_pp:g} pp. Widen the sweep (more or larger sizes) or loosen tau."
-        ]
-    gains = rules.gains(p95_pp)
-    at = plan.sizes.index(n_star)
-    found = []
-    for t in (at - 1, at):
-        gain = gains[t]
-        if gain is None:
-            continue
-        n = plan.sizes[t]
-        lump = 100.0 / n
+        )
+    last = len(plan.sizes) - 1 if n_star is None else plan.sizes.index(n_star)
+    reasons: dict[int, str] = {}
+    for t, gain in enumerate(rules.gains(p95_pp)[: last + 1]):
         noise = 2.0 * float(np.hypot(error_pp[t - 1], error_pp[t]))
-        distance = abs(gain - plan.tau_pp)
-        if distance >= max(lump, noise):
-            continue
-        reasons = [f"within one lump ({lump:.2f} pp at {n} items)"] if distance < lump else []
-        if distance < noise:
-            reasons.append(f"within 2 Monte Carlo errors ({noise:.2f} pp)")
-        found.append(f"the gain at {n} is {gain:.2f} pp, {' and '.join(reasons)} of tau = {plan.tau_pp:g} pp")
-    if not found:
-        return []
-    return [f"n* = {n_star} is not firm: {'; '.join(found)}. A neighbouring size would serve as well."]
+        if gain is not None and (reason := _near_an_edge(gain, plan.sizes[t], noise, plan.tau_pp)):
+            reasons[plan.sizes[t]] = reason
+    if reasons:
+        others = [str(n) for n in reasons if n != n_star]
+        if n_star in reasons:
+            others.append("a larger size")
+        chosen = "That there is no n*" if n_star is None else f"n* = {n_star}"
+        found.append(
+            f"{chosen} is not firm: {_listed(list(reasons.values()), '; ', '; ', _MOST_REASONS)}. "
+            f"n* could as well be {_listed(others, ', ', ' or ', _MOST_SIZES)}."
+        )
+    return found
+
+
+def _near_an_edge(gain: float, n: int, noise: float, tau_pp: float) -> str:
+    """Why the gain at `n` might lie on the other side of an edge of 0 <= g < tau; empty where it cannot."""
+    lump = 100.0 / n
+    moved = {
+        f"one lump ({lump:.2f} pp at {n} items)": _crossed(gain, lump, tau_pp),
+        f"2 Monte Carlo errors ({noise:.2f} pp)": _crossed(gain, noise, tau_pp),
+    }
+    found = []
+    for edge, named in enumerate((f"tau = {tau_pp:g} pp", "0")):
+        near = [f"within {shift}" for shift, crossed in moved.items() if crossed[edge]]
+        if near:
+            found.append(f"{' and '.join(near)} of {named}")
+    return f"the gain at {n} is {gain:.2f} pp, {' and '.join(found)}" if found else ""
+
+
+def _crossed(gain: float, shift: float, tau_pp: float) -> tuple[bool, bool]:
+    """Whether a gain moved by `shift` changes sides at tau, and at 0. At 0 a gain still counts, at tau no longer."""
+    if 0 <= gain < tau_pp:
+        return gain + shift >= tau_pp, gain - shift < 0
+    return gain >= tau_pp > gain - shift, gain < 0 <= gain + shift
+
+
+def _listed(parts: Sequence[str], between: str, last: str, most: int) -> str:
+    """The parts in a row, with `last` before the last one; of more than `most` the first ones and how many follow."""
+    if len(parts) > most:
+        parts = [*parts[:most], f"{len(parts) - most} more"]
+    return last.join([*([between.join(parts[:-1])] if len(parts) > 1 else []), parts[-1]])
 
 
 def on_seeds(n_star_by_seed: Mapping[int, int | None], n_star: int | None, draws: int, plan: Plan) -> list[str]:

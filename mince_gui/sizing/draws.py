@@ -29,9 +29,10 @@ BATCH = 500
 _CHUNK_CELLS = 4_000_000
 _HYPERGEOMETRIC_COST = 12
 _FLOAT32_EXACT = 1 << 24
+_FLOAT64_BITS = 52
 
 Sums = npt.NDArray[np.floating[Any]]
-"""Single precision where it is exact, double elsewhere."""
+"""Single precision where that is exact, double elsewhere; exact in either."""
 IntArray = npt.NDArray[np.int64]
 Tick = Callable[[int], None]
 
@@ -60,9 +61,16 @@ def patterns_of(pairs: Pairs) -> Patterns:
     """The outcome patterns of `pairs`; columns that occur twice are summed once."""
     columns, place = np.unique(np.concatenate([pairs.passed, pairs.trials]), axis=0, return_inverse=True)
     rows, of_item, counts = np.unique(columns.T, axis=0, return_inverse=True, return_counts=True)
-    # Sums of whole numbers below 2^24 are exact in single precision, whatever the order of the additions.
-    whole = bool((columns == np.floor(columns)).all()) and float(np.abs(columns).sum(axis=1).max()) < _FLOAT32_EXACT
-    values: Sums = rows.astype(np.float32) if whole else rows
+    # Sums must not hang on the order of the additions, which threads and machines choose. Sums of whole numbers
+    # below 2^24 are exact in single precision; fractions become multiples of a unit so small (below 1e-11)
+    # that it does not matter, and so large that their sums are exact in double precision.
+    largest = float(np.abs(columns).sum(axis=1).max())
+    values: Sums
+    if bool((columns == np.floor(columns)).all()) and largest < _FLOAT32_EXACT:
+        values = rows.astype(np.float32)
+    else:
+        unit = 2.0 ** (np.ceil(np.log2(largest)) - _FLOAT64_BITS)
+        values = np.rint(rows / unit) * unit
     place = place.reshape(-1).astype(np.int64)
     half = len(pairs.passed)
     return Patterns(of_item.reshape(-1).astype(np.int64), counts.astype(np.int64), values, place[:half], place[half:])

@@ -105,7 +105,9 @@ def _checks(text: str) -> tuple[Check, ...]:
 def listing(ws: Workspace, benchmark: str | None = None) -> list[StoredLog]:
     """All stored logs, by benchmark and model, newest evaluation first."""
     rows = ws.db.execute(
-        "SELECT * FROM logs WHERE ?1 IS NULL OR benchmark = ?1 ORDER BY benchmark, model, timestamp DESC", (benchmark,)
+        "SELECT * FROM logs WHERE ?1 IS NULL OR benchmark = ?1 COLLATE NOCASE"
+        " ORDER BY benchmark, model, timestamp DESC",
+        (benchmark,),
     ).fetchall()
     counts = dict(ws.db.execute("SELECT log_id, count(*) FROM log_items GROUP BY log_id").fetchall())
     sums = {
@@ -184,6 +186,20 @@ def pool(ws: Workspace, benchmark: str, models: Sequence[str] | None = None) -> 
         if (stored.model in models if models is not None else not stored.excluded)
     ]
     return [load(ws, log_id) for log_id in wanted]
+
+
+def content_hashes(ws: Workspace, benchmark: str) -> dict[str, str]:
+    """Item key -> the content hash that most models' logs give it; items without one are absent.
+
+    Excluded logs count only where no other knows the item. Of equally many the earliest imported wins.
+    """
+    rows = ws.db.execute(
+        "SELECT item_key, content_sha256 FROM log_items JOIN logs USING (log_id)"
+        " WHERE benchmark = ? AND content_sha256 IS NOT NULL GROUP BY item_key, content_sha256"
+        " ORDER BY count(DISTINCT CASE excluded WHEN 0 THEN model END), count(DISTINCT model), min(log_id) DESC",
+        (benchmark,),
+    )
+    return dict(rows.fetchall())
 
 
 def set_excluded(ws: Workspace, log_id: int, excluded: bool) -> None:

@@ -14,13 +14,15 @@ def add(ws: Workspace, reference: Reference) -> None:
     """Store a reference; the same id is replaced."""
     with ws.writing() as db:
         db.execute(
-            "INSERT OR REPLACE INTO stored_references VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO stored_references VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 reference.reference_id,
                 reference.kind,
                 reference.benchmark,
                 reference.model,
                 reference.precision,
+                reference.task,
+                reference.model_sha256,
                 json.dumps({name: [r.passed, r.trials, r.items] for name, r in reference.metrics.items()}),
                 reference.source,
                 reference.date,
@@ -34,7 +36,7 @@ def add(ws: Workspace, reference: Reference) -> None:
 def listing(ws: Workspace, benchmark: str | None = None) -> list[Reference]:
     """All stored references, newest first."""
     rows = ws.db.execute(
-        "SELECT * FROM stored_references WHERE ?1 IS NULL OR benchmark = ?1 ORDER BY created_at DESC, reference_id",
+        "SELECT * FROM stored_references WHERE ?1 IS NULL OR benchmark = ?1 ORDER BY rowid DESC",
         (benchmark,),
     )
     return [_reference(row) for row in rows]
@@ -59,6 +61,8 @@ def _reference(row: Any) -> Reference:
         source=row["source"],
         date=row["date"],
         precision=row["precision"],
+        task=row["task"],
+        model_sha256=row["model_sha256"],
         rows=rows and {key: {m: (p, t) for m, (p, t) in scores.items()} for key, scores in rows.items()},
         note=row["note"],
     )

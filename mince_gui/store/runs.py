@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import json
 import os
 import secrets
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,8 +18,10 @@ import psutil
 from mince_gui import benchmarks
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Cause
-from mince_gui.run.types import Control, ItemResult, RunConditions
+from mince_gui.run.types import Control, ItemResult
 from mince_gui.store.workspace import Workspace, now
+from mince_gui.subset.subset_file import subset_from_json, subset_to_json
+from mince_gui.subset.types import FrozenSubset
 
 RunState = Literal["started", "running", "paused", "ended", "interrupted"]
 
@@ -31,6 +34,7 @@ class NewRun:
     task: str
     subset: str
     total_items: int
+    subset_items: int
     items: int
     model: str
     model_dir: Path
@@ -86,13 +90,18 @@ class StoredItem:
     scores: Mapping[str, tuple[float, float]]
 
 
-def create(ws: Workspace, plan: NewRun) -> str:
-    """A new run in state started; returns its id."""
+def create(ws: Workspace, plan: NewRun, subset: FrozenSubset) -> str:
+    """A new run in state started; returns its id. `subset` is kept with the run, whatever becomes of its pack."""
     run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     with ws.writing() as db:
         db.execute(
-            "INSERT INTO runs (run_id, created_at, benchmark, task, subset, total_items, items, model, model_dir,"
-            " pack_path, pack_sha256, settings, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'started')",
+            "INSERT OR IGNORE INTO pack_subsets VALUES (?, ?)",
+            (plan.pack_sha256, json.dumps(subset_to_json(subset))),
+        )
+        db.execute(
+            "INSERT INTO runs (run_id, created_at, benchmark, task, subset, total_items, subset_items, items, model,"
+            " model_dir, pack_path, pack_sha256, settings, state)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'started')",
             (
                 run_id,
                 now(),
@@ -100,6 +109,7 @@ def create(ws: Workspace, plan: NewRun) -> str:
                 plan.task,
                 plan.subset,
                 plan.total_items,
+                plan.subset_items,
                 plan.items,
                 plan.model,
                 str(plan.model_dir),
@@ -137,29 +147,49 @@ def take(ws: Workspace, run_id: str) -> None:
             " WHERE run_id = ?",
             (os.getpid(), psutil.Process().create_time(), run_id),
         )
-        # Wishes for an earlier runner are not meant for this one.
-        db.execute("UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL", (now(), run_id))
+        if row["state"] != "started":
+            _forget_wishes(db, run_id)
+
+
+def _forget_wishes(db: sqlite3.Connection, run_id: str) -> None:
+    """Wishes for an earlier runner are not meant for the next one."""
+    db.execute("UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL", (now(), run_id))
+
+
+def await_runner(ws: Workspace, run_id: str) -> None:
+    """Say that a runner is about to be started; wishes from now on are for it. Raises UsageError while one lives."""
+    with ws.writing() as db:
+        row = db.execute("SELECT pid, pid_started, state FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        if row is None:
+            raise UsageError(f"There is no run {run_id}.", "`mince runs` lists them.")
+        if row["state"] != "ended" and _alive(row["pid"], row["pid_started"]):
+            raise UsageError(f"Run {run_id} is going on in process {row['pid']}.", "Follow it.")
+        db.execute(
+            "UPDATE runs SET state = 'started', cause = NULL, detail = NULL, ended_at = NULL, pid = NULL,"
+            " pid_started = NULL WHERE run_id = ?",
+            (run_id,),
+        )
+        _forget_wishes(db, run_id)
 
 
 def set_runner(ws: Workspace, run_id: str, pid: int) -> None:
-    """Name the process that was started to run it; it calls `take` itself once it is up."""
+    """Name the process that was started after `await_runner`, unless it has called `take` by itself already."""
     try:
         started = psutil.Process(pid).create_time()
     except psutil.Error:
-        return
+        # It is gone already: any time but its own makes the run count as interrupted.
+        started = 0.0
     with ws.writing() as db:
         db.execute(
-            "UPDATE runs SET state = 'started', cause = NULL, detail = NULL, ended_at = NULL, pid = ?, pid_started = ?"
-            " WHERE run_id = ? AND state NOT IN ('running', 'paused')",
+            "UPDATE runs SET pid = ?, pid_started = ? WHERE run_id = ? AND state = 'started' AND pid IS NULL",
             (pid, started, run_id),
         )
 
 
-def set_conditions(ws: Workspace, run_id: str, conditions: RunConditions) -> None:
+def set_conditions(ws: Workspace, run_id: str, conditions: Mapping[str, Any]) -> None:
     """Store what was run on what."""
     with ws.writing() as db:
-        body = json.dumps(dataclasses.asdict(conditions))
-        db.execute("UPDATE runs SET conditions = ? WHERE run_id = ?", (body, run_id))
+        db.execute("UPDATE runs SET conditions = ? WHERE run_id = ?", (json.dumps(dict(conditions)), run_id))
 
 
 def set_state(ws: Workspace, run_id: str, state: Literal["running", "paused"]) -> None:
@@ -226,18 +256,23 @@ def ask(ws: Workspace, run_id: str, control: Control) -> None:
         db.execute("INSERT INTO controls (run_id, control, asked_at) VALUES (?, ?, ?)", (run_id, control, now()))
 
 
-def asked(ws: Workspace, run_id: str) -> Control | None:
-    """The newest wish that was not taken yet."""
+def asked(ws: Workspace, run_id: str) -> tuple[int, Control] | None:
+    """The newest wish that was not taken yet, with its number."""
     row = ws.db.execute(
-        "SELECT control FROM controls WHERE run_id = ? AND taken_at IS NULL ORDER BY control_id DESC LIMIT 1", (run_id,)
+        "SELECT control_id, control FROM controls WHERE run_id = ? AND taken_at IS NULL"
+        " ORDER BY control_id DESC LIMIT 1",
+        (run_id,),
     ).fetchone()
-    return row["control"] if row else None
+    return (row["control_id"], row["control"]) if row else None
 
 
-def took(ws: Workspace, run_id: str) -> None:
-    """Stamp every open wish as taken."""
+def took(ws: Workspace, run_id: str, control_id: int) -> None:
+    """Stamp the wish of that number, and every older one, as taken; a newer one stays open."""
     with ws.writing() as db:
-        db.execute("UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL", (now(), run_id))
+        db.execute(
+            "UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND control_id <= ?",
+            (now(), run_id, control_id),
+        )
 
 
 def _run(ws: Workspace, row: Any) -> StoredRun:
@@ -252,6 +287,7 @@ def _run(ws: Workspace, row: Any) -> StoredRun:
             task=row["task"],
             subset=row["subset"],
             total_items=row["total_items"],
+            subset_items=row["subset_items"],
             items=row["items"],
             model=row["model"],
             model_dir=Path(row["model_dir"]),
@@ -329,6 +365,12 @@ def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:
     ]
 
 
+def subset_of(ws: Workspace, run: StoredRun) -> FrozenSubset:
+    """The subset that the run was made for, as its pack had it then."""
+    row = ws.db.execute("SELECT body FROM pack_subsets WHERE pack_sha256 = ?", (run.plan.pack_sha256,)).fetchone()
+    return subset_from_json(json.loads(row["body"]), f"the subset of run {run.run_id}")
+
+
 def totals(ws: Workspace, run_id: str) -> dict[str, tuple[float, float]]:
     """Metric -> (passed, trials) summed over the done items, in the benchmark's order of metrics."""
     rows = ws.db.execute(
@@ -345,9 +387,11 @@ def totals(ws: Workspace, run_id: str) -> dict[str, tuple[float, float]]:
 def delete(ws: Workspace, run_id: str) -> None:
     """Remove a run with its items and event file. Raises UsageError while it is going on."""
     run = get(ws, run_id)
-    if run.state in ("running", "paused"):
+    if run.state in ("running", "paused") or (run.state == "started" and run.pid is not None):
         raise UsageError(f"Run {run.run_id} is going on.", "Stop it first.")
     with ws.writing() as db:
         db.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))
-    ws.events_file(run.run_id).unlink(missing_ok=True)
-    ws.runner_log(run.run_id).unlink(missing_ok=True)
+    for file in (ws.events_file(run.run_id), ws.runner_log(run.run_id)):
+        # A window on Windows may still read it; a leftover file harms nobody.
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)

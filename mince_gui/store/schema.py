@@ -78,6 +78,11 @@ CREATE TABLE models (
     checked_at TEXT NOT NULL
 );
 
+-- The subset of every pack that was run, so that a report never depends on what lies at a pack's path later.
+CREATE TABLE pack_subsets (
+    pack_sha256 TEXT PRIMARY KEY,
+    body        TEXT NOT NULL              -- JSON, as in a subset file
+);
 CREATE TABLE runs (
     run_id       TEXT PRIMARY KEY,
     created_at   TEXT NOT NULL,
@@ -85,13 +90,15 @@ CREATE TABLE runs (
     task         TEXT NOT NULL,
     subset       TEXT NOT NULL,            -- name of the subset ("<benchmark>-full" for all)
     total_items  INTEGER NOT NULL,         -- N of the benchmark
+    subset_items INTEGER NOT NULL,         -- n of the subset
     items        INTEGER NOT NULL,         -- planned in this run (after --limit)
     model        TEXT NOT NULL,
     model_dir    TEXT NOT NULL,
     pack_path    TEXT NOT NULL,
     pack_sha256  TEXT NOT NULL,
-    settings     TEXT NOT NULL,            -- JSON: chat_template, max_new_tokens, threads, timing, limit, runtime
-    conditions   TEXT,                     -- JSON: run.RunConditions; NULL until the model is loaded
+    settings     TEXT NOT NULL,            -- JSON: chat_template, max_new_tokens, threads, timing, limit, runtime, ...
+    conditions   TEXT,                     -- JSON: run.RunConditions, "machine", and "changed": what differed between
+                                           -- sittings; NULL until the model is loaded
     state        TEXT NOT NULL CHECK (state IN ('started', 'running', 'paused', 'ended')),
     cause        TEXT,                     -- base.events.Cause; NULL until ended
     detail       TEXT,
@@ -149,6 +156,8 @@ CREATE TABLE stored_references (
     benchmark    TEXT NOT NULL,
     model        TEXT NOT NULL,
     precision    TEXT NOT NULL,
+    task         TEXT NOT NULL,            -- lm-eval task name; "" where it is not known
+    model_sha256 TEXT NOT NULL,            -- of the model folder that made it; "" where it is not known
     metrics      TEXT NOT NULL,            -- JSON: metric -> [passed, trials, items]
     source       TEXT NOT NULL,
     date         TEXT NOT NULL,

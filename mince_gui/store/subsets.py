@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from mince_gui.base.canonical import sha256_file
+from mince_gui.base.errors import UsageError
 from mince_gui.logs.types import FloatArray
 from mince_gui.sizing.types import Plan, SizingResult
 from mince_gui.store.workspace import Workspace, now
-from mince_gui.subset.subset_file import subset_from_json
+from mince_gui.subset.subset_file import same_items, subset_from_json
 from mince_gui.subset.types import FrozenSubset
 
 
@@ -95,9 +96,25 @@ def _sizing(body: dict[str, Any]) -> SizingResult:
     )
 
 
+def check_name(ws: Workspace, subset: FrozenSubset) -> None:
+    """Raise UsageError where the subset's name stands for other items, frozen earlier and still there."""
+    row = ws.db.execute("SELECT body, path FROM subsets WHERE name = ?", (subset.name,)).fetchone()
+    if row is None or not (path := ws.find_path(row["path"])).is_file():
+        return
+    if not same_items(subset_from_json(json.loads(row["body"]), f"subset {subset.name} in the workspace"), subset):
+        raise UsageError(
+            f"The workspace has another subset {subset.name}, with other items ({path}).",
+            "A frozen subset is written once. Move that file away if it is no longer needed, or use another workspace.",
+        )
+
+
 def add_subset(ws: Workspace, subset: FrozenSubset, path: Path) -> None:
-    """Keep a frozen subset that was written to `path`; the same name is replaced."""
+    """Keep a frozen subset that was written to `path`; frozen again with newer evidence, it is replaced.
+
+    Raises UsageError where the name stands for other items.
+    """
     with ws.writing() as db:
+        check_name(ws, subset)
         db.execute(
             "INSERT OR REPLACE INTO subsets VALUES (?, ?, ?, ?, ?, ?)",
             (subset.name, subset.benchmark, subset.n, ws.keep_path(path), path.read_text(encoding="utf-8"), now()),
@@ -117,6 +134,15 @@ def subsets(ws: Workspace, benchmark: str | None = None) -> list[StoredSubset]:
         )
         for row in rows
     ]
+
+
+def content_hashes(ws: Workspace, benchmark: str) -> dict[str, str]:
+    """Item key -> content hash, as the frozen subsets of the workspace have it; the newest counts."""
+    known: dict[str, str] = {}
+    for stored in reversed(subsets(ws, benchmark)):
+        pairs = zip(stored.subset.item_keys, stored.subset.hashes, strict=True)
+        known |= {key: value for key, value in pairs if value is not None}
+    return known
 
 
 def add_pack(ws: Workspace, subset: FrozenSubset, path: Path) -> None:

@@ -30,9 +30,14 @@ def _on_network(folder: Path) -> bool:
         return True
     best, kind = "", ""
     for part in psutil.disk_partitions(all=True):
-        if where.startswith(part.mountpoint) and len(part.mountpoint) >= len(best):
+        if folder.is_relative_to(part.mountpoint) and len(part.mountpoint) >= len(best):
             best, kind = part.mountpoint, part.fstype + (",remote" if "remote" in part.opts.split(",") else "")
     return kind.split(",")[0].lower() in _NETWORK or kind.endswith(",remote")
+
+
+def reports_dir(folder: Path) -> Path:
+    """Where a workspace's reports go that nobody named a file for."""
+    return folder / "reports"
 
 
 class Workspace:
@@ -95,10 +100,12 @@ class Workspace:
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
+                self.db.execute("COMMIT")
             except BaseException:
-                self.db.execute("ROLLBACK")
+                # After some errors (a full disk) SQLite has rolled back by itself; a failed COMMIT has not.
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
                 raise
-            self.db.execute("COMMIT")
         except sqlite3.OperationalError as exc:
             raise MinceError(
                 f"The workspace {self.folder} cannot be written: {exc}.",
@@ -133,11 +140,6 @@ class Workspace:
     def subsets_dir(self) -> Path:
         """Where frozen subset files lie."""
         return self.folder / "subsets"
-
-    @property
-    def reports_dir(self) -> Path:
-        """Where reports without a named file are written."""
-        return self.folder / "reports"
 
     def events_file(self, run_id: str) -> Path:
         """The run's event stream, for tailing."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from mince_gui.base.canonical import sha256_file
 from mince_gui.base.errors import InputError
-from mince_gui.benchmarks import Benchmark
+from mince_gui.benchmarks import Benchmark, answer_index
 from mince_gui.subset.jsonfile import parse_object
 
 Doc = Mapping[str, Any]
@@ -26,7 +26,6 @@ _FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
 _FEWSHOT_BY = {"mmlu": "subject", "demo-choice": "category"}
 _TEST_NAMES = ("test.jsonl", "test.jsonl.gz")
 _DEV_NAMES = ("dev.jsonl", "dev.jsonl.gz")
-_LETTERS = "ABCD"
 _LARGEST = 1 << 30
 _REMEDY = "Choose the benchmark's own test set: one JSON object per line (.jsonl or .jsonl.gz)."
 
@@ -91,7 +90,8 @@ def _fewshot(benchmark: Benchmark, file: Path) -> dict[str, tuple[Doc, ...]]:
     for line, doc in _rows(dev):
         if doc.get("answer") is None:
             continue
-        found.setdefault(doc[by], []).append(_checked(doc, benchmark, f"{dev}, line {line}"))
+        example = _checked(doc, benchmark, f"{dev}, line {line}")
+        found.setdefault(example[by], []).append(example)
     return {category: tuple(docs) for category, docs in found.items()}
 
 
@@ -127,11 +127,13 @@ def _checked(doc: Doc, benchmark: Benchmark, where: str) -> Doc:
     for name, kind in wanted.items():
         if not isinstance(doc[name], kind) or isinstance(doc[name], bool):
             raise InputError(f"{where}: '{name}' is not what a {benchmark.title} item holds there.", _REMEDY)
+    if benchmark.subjects and doc["subject"] not in benchmark.subjects:
+        raise InputError(f"{where}: {doc['subject'][:40]!r} is no subject of {benchmark.title}.", _REMEDY)
     if "choices" in wanted:
         choices, answer = doc["choices"], doc["answer"]
         if isinstance(answer, str):
-            answer = _LETTERS.find(answer.strip()) if len(answer.strip()) == 1 else -1
-        if not all(isinstance(choice, str) for choice in choices) or not 0 <= answer < len(choices):
+            answer = answer_index(answer)
+        if not all(isinstance(choice, str) for choice in choices) or answer is None or not 0 <= answer < len(choices):
             raise InputError(f"{where}: 'choices' are not texts, or 'answer' is none of them.", _REMEDY)
         return {**doc, "answer": answer}
     return doc

@@ -9,7 +9,7 @@ import numpy as np
 
 from mince_gui import __version__
 from mince_gui.base.errors import InputError, UsageError
-from mince_gui.benchmarks import Benchmark, content_hash
+from mince_gui.benchmarks import Benchmark
 from mince_gui.logs.types import ScoreMatrix
 from mince_gui.sizing.types import SizingResult
 from mince_gui.subset.drawing import draw_stratified, draw_uniform
@@ -64,8 +64,14 @@ def freeze(
     )
 
 
-def full_subset(benchmark: Benchmark, items: Mapping[str, Mapping[str, Any]]) -> FrozenSubset:
+def full_subset(
+    benchmark: Benchmark, items: Mapping[str, Mapping[str, Any]], *, known: Mapping[str, str], revision: str = ""
+) -> FrozenSubset:
     """The whole benchmark as a subset (sampler "full"). `items` maps key to doc, in canonical order.
+
+    `known` maps key to content hash, from logs and frozen subsets: never from the docs themselves, which
+    would then prove nothing. Items that it lacks have no hash and stay unverified. `revision` is that of
+    the dataset, where it is known.
 
     Raises InputError where the number of items is not the benchmark's.
     """
@@ -82,8 +88,9 @@ def full_subset(benchmark: Benchmark, items: Mapping[str, Mapping[str, Any]]) ->
         seed=None,
         sampler="full",
         item_keys=tuple(items),
-        hashes=tuple(content_hash(benchmark, doc) for doc in items.values()),
+        hashes=tuple(known.get(key) for key in items),
         dataset=benchmark.dataset,
+        revision=revision,
         tool_version=__version__,
     )
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from mince_gui.base.errors import InputError
 
 _LONGEST_NUMBER = 40
+_DEEPEST = 100
 
 
 def parse_object(raw: bytes, where: str, remedy: str) -> dict[str, Any]:
@@ -26,7 +27,25 @@ def parse_object(raw: bytes, where: str, remedy: str) -> dict[str, Any]:
         raise InputError(f"{where} is not valid JSON: {error}.", remedy) from error
     if not isinstance(value, dict):
         raise InputError(f"{where} holds no JSON object.", remedy)
+    if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _too_deep(value):
+        raise InputError(f"{where} nests more than {_DEEPEST} lists and objects into each other.", remedy)
     return value
+
+
+def _too_deep(value: Any) -> bool:
+    """Whether hashing or writing the value would come near the interpreter's own limit."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner: list[Any] = []
+        for entry in level:
+            if isinstance(entry, dict):
+                inner += entry.values()
+            elif isinstance(entry, list):
+                inner += entry
+        level = inner
+        if not level:
+            return False
+    return True
 
 
 def _no_constant(name: str) -> NoReturn:

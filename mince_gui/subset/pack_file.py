@@ -14,9 +14,9 @@ from typing import Any
 from mince_gui import __version__
 from mince_gui.base.errors import InputError
 from mince_gui.base.files import write_atomic
-from mince_gui.benchmarks import BENCHMARKS, of_task
+from mince_gui.benchmarks import of_task
 from mince_gui.subset.jsonfile import Fields, parse_object
-from mince_gui.subset.packing import item_hash
+from mince_gui.subset.packing import is_doc_of, item_hash
 from mince_gui.subset.subset_file import subset_from_json, subset_to_json
 from mince_gui.subset.types import SCHEMA, FrozenSubset, Pack, PackItem
 
@@ -84,14 +84,18 @@ def read_pack(path: Path) -> Pack:
             raise InputError(f"{path}: {name} is not what the manifest says (size or SHA-256).", _REMEDY)
     subset = subset_from_json(manifest.object("subset"), f"{path}, subset")
     accepted = manifest.texts("accepted_differences")
-    return Pack(
+    pack = Pack(
         subset=subset,
-        items=_items(raw[_ITEMS], subset, frozenset(accepted), path),
+        items=_items(raw[_ITEMS], subset, path),
         fewshot=_fewshot(raw[_FEWSHOT], path),
         licence=manifest.text("licence"),
         accepted_differences=accepted,
         source=manifest.text("source"),
     )
+    _check_contents(pack, path)
+    if manifest.texts("unverified") != pack.unverified:
+        raise manifest.refuse("'unverified' does not list the items that the subset has no hash for.")
+    return pack
 
 
 def _lines(rows: list[dict[str, Any]]) -> bytes:
@@ -122,22 +126,37 @@ def _rows(raw: bytes, name: str, path: Path) -> Iterator[Fields]:
         yield Fields(parse_object(line, where, _REMEDY), where, _REMEDY)
 
 
-def _items(raw: bytes, subset: FrozenSubset, accepted: frozenset[str], path: Path) -> tuple[PackItem, ...]:
-    benchmark = BENCHMARKS.get(subset.benchmark) or of_task(subset.benchmark)
+def _items(raw: bytes, subset: FrozenSubset, path: Path) -> tuple[PackItem, ...]:
     items: list[PackItem] = []
     for row in _rows(raw, _ITEMS, path):
         category = None if row.body.get("category") is None else row.text("category")
         items.append(PackItem(row.text("key"), category, row.object("doc")))
     if len(items) != subset.n:
         raise InputError(f"{path}: {_ITEMS} holds {len(items)} items, the subset {subset.n}.", _REMEDY)
-    for item, key, expected in zip(items, subset.item_keys, subset.hashes, strict=True):
+    for item, key in zip(items, subset.item_keys, strict=True):
         if item.key != key:
             raise InputError(f"{path}: {_ITEMS} holds item {item.key} where the subset has {key}.", _REMEDY)
-        if expected is None or key in accepted:
-            continue
-        if item_hash(benchmark, key, item.doc, str(path)) != expected:
-            raise InputError(f"{path}: the content of item {key} is not what the subset's hash says.", _REMEDY)
     return tuple(items)
+
+
+def _check_contents(pack: Pack, path: Path) -> None:
+    """Every doc against its hash, its key and its category; the accepted differences must be the real ones."""
+    benchmark = of_task(pack.subset.benchmark)
+    accepted = frozenset(pack.accepted_differences)
+    differing: list[str] = []
+    for item, expected in zip(pack.items, pack.subset.hashes, strict=True):
+        if expected is not None and item_hash(benchmark, item.key, item.doc, str(path)) != expected:
+            if item.key not in accepted:
+                raise InputError(f"{path}: the content of item {item.key} is not what the subset's hash says.", _REMEDY)
+            differing.append(item.key)
+        if not is_doc_of(benchmark, item.key, item.doc):
+            raise InputError(f"{path}: the content of item {item.key} names another item.", _REMEDY)
+        if item.category != benchmark.category(item.doc, item.key):
+            raise InputError(f"{path}: item {item.key} is not of the category {item.category!r}.", _REMEDY)
+    if pack.accepted_differences != tuple(differing):
+        raise InputError(
+            f"{path}, {_MANIFEST}: 'accepted_differences' does not list the items whose content differs.", _REMEDY
+        )
 
 
 def _fewshot(raw: bytes, path: Path) -> Mapping[str, tuple[Mapping[str, Any], ...]]:

@@ -37,7 +37,7 @@ def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool 
     if differing and not accept_revision:
         raise InputError(
             f"{len(differing)} of the {subset.n} items of {subset.name} read differently in {dataset.source} "
-            f"than in the calibration logs: {_some(differing)}.",
+            f"than where they were hashed (calibration logs, frozen subsets): {_some(differing)}.",
             "Use the same revision of the dataset, or accept the difference (--accept-revision); "
             "the pack then names these items.",
         )
@@ -69,11 +69,18 @@ def item_hash(benchmark: Benchmark, key: str, doc: Doc, where: str) -> str:
     """The content hash of one doc. Raises InputError that names the item where it cannot be made."""
     try:
         return content_hash(benchmark, doc)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise InputError(
             f"{where}: item {key} has no readable content ({type(error).__name__}: {error}).",
             f"Choose the test set of {benchmark.title}.",
         ) from error
+
+
+def is_doc_of(benchmark: Benchmark, key: str, doc: Doc) -> bool:
+    """Whether the doc may stand under the key: what it says of its own id or subject does not contradict it."""
+    if benchmark.key_field == "subject/doc_id":
+        return doc.get("subject") in (None, key.rpartition("/")[0])
+    return benchmark.key_field == "doc_id" or str(doc.get(benchmark.key_field, key)) == key
 
 
 def _some(keys: list[str]) -> str:

@@ -11,33 +11,44 @@ from mince_gui.base.canonical import canonical_json, sha256_text
 from mince_gui.base.errors import InputError
 from mince_gui.base.files import write_atomic
 from mince_gui.base.paths import bundled_subsets
-from mince_gui.benchmarks import BENCHMARKS, of_task
+from mince_gui.benchmarks import of_task
+from mince_gui.subset.drawing import draw_uniform
+from mince_gui.subset.evidence_file import check_curve, drift_table_from_json, evidence_from_json
+from mince_gui.subset.freezing import SAMPLERS
 from mince_gui.subset.jsonfile import Fields, parse_object
 from mince_gui.subset.types import SCHEMA, FrozenSubset
 
 KIND = "mince-gui subset"
 
 _LARGEST = 64 << 20
-_LONGEST_KEY = 300
 _REMEDY = "A frozen subset is never edited: take the original file again, or freeze a new one."
+_ANOTHER = "A frozen subset is written once. Give another --out, or move the old file away first."
 _HEX = frozenset("0123456789abcdef")
-
-Kind = type | tuple[type, ...]
-_NUMBER: Kind = (int, float)
-_EVIDENCE: dict[str, tuple[Kind, str]] = {
-    **dict.fromkeys(("rule", "method"), (str, "a text")),
-    **dict.fromkeys(("tau_pp", "quantile", "p95_pp", "gain_pp"), (_NUMBER, "a number")),
-    **dict.fromkeys(("step", "draws", "seed", "n_star", "n_star_smooth"), (int, "a whole number")),
-}
-_EVIDENCE_LISTS: dict[str, Kind] = {
-    "sizes": int, "curve_pp": _NUMBER, "pool": str, "metrics": str, "warnings": str,
-}  # fmt: skip
 
 
 def write_subset(path: Path, subset: FrozenSubset) -> None:
-    """Write `subset` to `path` (atomic), with its own SHA-256."""
-    text = json.dumps(subset_to_json(subset), ensure_ascii=False, indent=1, allow_nan=False)
-    write_atomic(path, text + "\n")
+    """Write `subset` to `path` (atomic), with its own SHA-256.
+
+    A file that is there already is replaced by the same items alone (their evidence may be newer).
+    Raises InputError for a file with anything else in it, and for a subset that no reader would take.
+    """
+    body = subset_to_json(subset)
+    subset_from_json(body, str(path))
+    if path.exists():
+        try:
+            same = same_items(read_subset(path), subset)
+        except InputError as error:
+            raise InputError(f"{path} is there already, and is no whole subset file.", _ANOTHER) from error
+        if not same:
+            raise InputError(f"{path} is there already and holds other items than {subset.name} now.", _ANOTHER)
+    write_atomic(path, json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+
+def same_items(one: FrozenSubset, other: FrozenSubset) -> bool:
+    """Whether both hold the same items of the same benchmark; a hash that only one of them knows is no difference."""
+    if (one.benchmark, one.total_items, one.item_keys) != (other.benchmark, other.total_items, other.item_keys):
+        return False
+    return all(a == b or None in (a, b) for a, b in zip(one.hashes, other.hashes, strict=True))
 
 
 def read_subset(path: Path) -> FrozenSubset:
@@ -103,11 +114,12 @@ def subset_from_json(body: Mapping[str, Any], where: str) -> FrozenSubset:
         hashes=_hashes(fields),
         dataset=fields.text("dataset"),
         revision=fields.text("revision"),
-        evidence=_evidence(fields),
-        drift_table=_drift_table(fields),
+        evidence=evidence_from_json(fields),
+        drift_table=drift_table_from_json(fields),
         tool_version=fields.text("tool_version"),
     )
     _check_items(subset, fields)
+    check_curve(subset.evidence, subset.n, subset.total_items, fields)
     stated = fields.text("sha256")
     if stated != _self_hash({name: value for name, value in body.items() if name != "sha256"}):
         raise fields.refuse(f"the content was changed after freezing: its SHA-256 is not {stated[:12]}...")
@@ -128,35 +140,6 @@ def _hashes(fields: Fields) -> tuple[str | None, ...]:
     return tuple(value)
 
 
-def _evidence(fields: Fields) -> dict[str, Any]:
-    evidence = fields.object("evidence")
-    for name, (kind, called) in _EVIDENCE.items():
-        value = evidence.get(name)
-        if value is not None and not _is(kind, value):
-            raise fields.refuse(f"'{name}' of the evidence is not {called}.")
-    for name, kind in _EVIDENCE_LISTS.items():
-        values = evidence.get(name, [])
-        if not isinstance(values, list) or not all(_is(kind, value) for value in values):
-            raise fields.refuse(f"'{name}' of the evidence is not the list it should be.")
-    return evidence
-
-
-def _is(kind: Kind, value: object) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _drift_table(fields: Fields) -> dict[str, dict[str, tuple[float, float, float]]]:
-    table: dict[str, dict[str, tuple[float, float, float]]] = {}
-    for model, rows in fields.object("drift_table").items():
-        if not isinstance(rows, dict):
-            raise fields.refuse(f"the drift table of {model} is not an object.")
-        for metric, row in rows.items():
-            if not isinstance(row, list) or len(row) != 3 or not all(_is(_NUMBER, value) for value in row):
-                raise fields.refuse(f"the drift table of {model}, {metric} is not three numbers.")
-            table.setdefault(model, {})[metric] = (float(row[0]), float(row[1]), float(row[2]))
-    return table
-
-
 def _check_items(subset: FrozenSubset, fields: Fields) -> None:
     keys = subset.item_keys
     if (
@@ -165,6 +148,11 @@ def _check_items(subset: FrozenSubset, fields: Fields) -> None:
         or any(c in '/\\:*?"<>|' or not c.isprintable() for c in subset.name)
     ):
         raise fields.refuse(f"the name {subset.name!r} cannot be the name of a file.")
+    benchmark = of_task(subset.benchmark)
+    if benchmark.total_items not in (None, subset.total_items):
+        raise fields.refuse(
+            f"it says that {benchmark.title} has {subset.total_items} items; it has {benchmark.total_items}."
+        )
     if len(keys) != subset.n:
         raise fields.refuse(f"it says n = {subset.n} but lists {len(keys)} items.")
     if len(subset.hashes) != subset.n:
@@ -173,15 +161,23 @@ def _check_items(subset: FrozenSubset, fields: Fields) -> None:
         raise fields.refuse(f"n = {subset.n} is more than the {subset.total_items} items of the benchmark.")
     if (subset.sampler == "full") != (subset.n == subset.total_items):
         raise fields.refuse(f"sampler '{subset.sampler}' with {subset.n} of {subset.total_items} items.")
+    if subset.sampler not in ("full", *SAMPLERS):
+        raise fields.refuse(f"there is no sampler '{subset.sampler}'.")
+    if (subset.sampler == "full") != (subset.seed is None):
+        raise fields.refuse(f"sampler '{subset.sampler}' with seed {subset.seed}.")
     seen: set[str] = set()
     for key in keys:
-        if len(key) > _LONGEST_KEY:
-            raise fields.refuse(f"the item key {key[:40]}... is too long.")
+        if not benchmark.is_key(key):
+            raise fields.refuse(f"{key[:40]!r} is no item of {benchmark.title}.")
         if key in seen:
             raise fields.refuse(f"item {key} is listed twice.")
         seen.add(key)
-    benchmark = BENCHMARKS.get(subset.benchmark) or of_task(subset.benchmark)
     places = [benchmark.sort_key(key) for key in keys]
     for i in range(1, len(keys)):
         if places[i] < places[i - 1]:
             raise fields.refuse(f"item {keys[i]} stands after {keys[i - 1]}, out of canonical order.")
+    if benchmark.keys_are_positions and subset.sampler == "uniform" and subset.seed is not None:
+        # Elsewhere the order of all keys, which the draw needs, is not known from the file alone.
+        drawn = draw_uniform(subset.total_items, subset.n, subset.seed)
+        if keys != tuple(str(position) for position in drawn):
+            raise fields.refuse(f"its items are not those that seed {subset.seed} draws.")

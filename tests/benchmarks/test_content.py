@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mince_gui.benchmarks import BENCHMARKS, content_hash, of_task
+from mince_gui.benchmarks import BENCHMARKS, answer_index, content_hash, of_task
 
 IFEVAL: dict[str, Any] = {
     "key": 1, "prompt": "Write.", "instruction_id_list": ["a:b", "c:d"], "kwargs": [{}, {"num_words": 3}],
@@ -39,6 +39,10 @@ def test_copies_of_one_item_hash_alike(name: str, doc: dict[str, Any], copy: dic
 )
 def test_another_content_hashes_differently(name: str, doc: dict[str, Any], change: dict[str, Any]) -> None:
     assert content_hash(BENCHMARKS[name], doc | change) != content_hash(BENCHMARKS[name], doc)
+
+
+def test_an_answers_letter_is_its_place() -> None:
+    assert [answer_index(text) for text in ("A", " D ", "E", "", "AB", "a")] == [0, 3, None, None, None, None]
 
 
 def test_the_whole_doc_counts_for_other_benchmarks() -> None:

@@ -18,6 +18,7 @@ def test_mmlu_has_57_subjects_each_a_task() -> None:
 @pytest.mark.parametrize("task", ["mmlu_pro", "mmlu_pro_law", "mmlu_flan_n_shot_generative_anatomy", "mmlu_generative"])
 def test_tasks_that_only_look_like_mmlu_are_benchmarks_of_their_own(task: str) -> None:
     assert of_task("mmlu_anatomy").name == "mmlu"
+    assert of_task("mmlu") is BENCHMARKS["mmlu"]
     other = of_task(task)
     assert other.name == task
     assert other.total_items is None
@@ -55,6 +56,26 @@ def test_other_keys_sort_by_subject_and_number() -> None:
 def test_any_keys_can_be_sorted(keys: list[str]) -> None:
     for benchmark in BENCHMARKS.values():
         assert sorted(sorted(keys, key=benchmark.sort_key)) == sorted(keys)
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "others"),
+    [
+        ("gsm8k", ["0", "1318"], ["1319", "-1", "01", "1.0", "x/1", "", "٣", "1" * 30]),
+        ("demo-choice", ["0", "999"], ["1000", "a"]),
+        ("ifeval", ["1000", "3757"], ["a", "", "1 "]),
+        ("mmlu", ["anatomy/0", "virology/165"], ["0", "cooking/1", "anatomy/", "/1", "anatomy/14042", "x/anatomy/1"]),
+    ],
+)
+def test_only_keys_that_an_item_can_have_are_keys(name: str, keys: list[str], others: list[str]) -> None:
+    assert all(BENCHMARKS[name].is_key(key) for key in keys)
+    assert not any(BENCHMARKS[name].is_key(key) for key in others)
+    assert of_task("my_task").is_key("123456")
+
+
+def test_keys_are_positions_where_they_count_the_items() -> None:
+    assert {name for name, b in BENCHMARKS.items() if b.keys_are_positions} == {"gsm8k", "demo-choice", "demo-math"}
+    assert not of_task("my_task").keys_are_positions
 
 
 def test_item_keys_are_made_from_the_field_of_the_benchmark() -> None:

@@ -66,7 +66,7 @@ def test_import_size_and_freeze_work_on_a_task_that_is_not_declared(
     assert json.loads(out.read_text())["n"] == sizing["sizes"][2]
 
 
-def test_the_workspace_may_stand_before_the_command(
+def test_a_log_imported_into_one_workspace_is_listed_there(
     tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ws = str(tmp_path / "here")
@@ -74,6 +74,43 @@ def test_the_workspace_may_stand_before_the_command(
     assert main(["logs", "--workspace", ws, "--json"]) == 0
     listed = json.loads(capsys.readouterr().out.partition("[")[2].join(["[", ""]))
     assert {log["model"] for log in listed} == {"alpha", "beta", "gamma"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--workspace", "WS", "reference", "list", "--json"],
+        ["reference", "--workspace", "WS", "list", "--json"],
+        ["reference", "list", "--workspace", "WS", "--json"],
+    ],
+)
+def test_the_workspace_may_stand_at_any_place(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ws = str(tmp_path / "here")
+    add = ["reference", "add", "--benchmark", "mmlu", "--model", "m", "--metric", "acc=65", "--source", "s"]
+    assert main([*add, "--workspace", ws]) == 0
+    capsys.readouterr()
+    assert main([ws if word == "WS" else word for word in words]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 1
+
+
+def test_json_may_stand_before_the_subcommand(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert main(["runs", "--json", "show", "nope"]) == 2
+
+
+def test_resume_refuses_options_that_it_would_pass_over(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--resume", "r", "--limit", "5", "--task", "gsm8k"]) == 2
+    assert "--limit, --task" in capsys.readouterr().err
+
+
+def test_a_share_is_told_from_a_percentage(capsys: pytest.CaptureFixture[str]) -> None:
+    add = ["reference", "add", "--benchmark", "mmlu", "--model", "m", "--source", "s", "--json", "--metric"]
+    assert main([*add, "acc=0.8"]) == 2
+    assert main([*add, "acc=0.8%"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["scores"]["acc"] == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize(

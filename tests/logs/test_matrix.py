@@ -127,6 +127,37 @@ def test_contents_that_differ_are_counted_and_the_common_one_is_kept() -> None:
     assert "b (1)" in check.message
 
 
+def test_a_log_of_another_copy_of_the_data_is_left_out_and_a_few_corrections_are_not() -> None:
+    common = tuple(f"h{i}" for i in range(20))
+
+    def dissenting(who: str, count: int) -> tuple[str, ...]:
+        return (*(f"{who}{i}" for i in range(count)), *common[count:])
+
+    rng = np.random.default_rng(0)
+    logs = [
+        make(model, {"acc": rng.integers(0, 2, 20).tolist()}, hashes=hashes)
+        for model, hashes in (("old", dissenting("o", 6)), ("a", common), ("b", common), ("few", dissenting("f", 5)))
+    ]
+    matrix = build_matrix(TASK, logs)
+    assert matrix.models == ("a", "b", "few")
+    assert matrix.hashes == common
+    refusal, warning = (check for check in matrix.checks if check.kind == "content_differs")
+    assert (refusal.severity, refusal.count) == ("refusal", 6)
+    assert "old (2026-01-01) is left out: 6 of its items" in refusal.message
+    assert (warning.severity, warning.count) == ("warning", 5)
+
+
+def test_of_two_logs_of_different_copies_one_remains() -> None:
+    logs = [make(name, {"acc": [1, 0] * 5}, hashes=tuple(f"{name}{i}" for i in range(10))) for name in ("a", "b", "c")]
+    assert build_matrix(TASK, logs).models == ("a",)
+
+
+def test_items_that_the_benchmark_cannot_have_are_refused_also_where_their_number_fits() -> None:
+    foreign = make("a", {"acc": [1, 0, 1, 1]}, keys=("0", "1", "2", "77"), benchmark=SMALL)
+    with pytest.raises(InputError, match="1 of its items are no items of GSM8K"):
+        build_matrix(SMALL, [foreign])
+
+
 def test_two_models_with_the_same_outcomes_are_named() -> None:
     logs = [make("a", {"acc": [1, 0]}), make("b", {"acc": [0, 0]}), make("c", {"acc": [1, 0]})]
     assert "a, c have the same outcome" in kinds(build_matrix(TASK, logs))["identical_columns"].message

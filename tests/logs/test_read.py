@@ -82,6 +82,43 @@ def test_rows_of_lm_eval_before_0_4_7_get_their_filters_by_occurrence(
     assert log.passed["exact_match,flexible-extract"].tolist() == [1, 1, 1]
 
 
+def test_rows_that_name_no_filter_need_the_results_file_and_say_so(
+    tmp_path: Path, gsm8k_row: Row, write_run: Write
+) -> None:
+    rows = [gsm8k_row(i, verdict, None) for verdict in (0.0, 1.0) for i in range(3)]
+    write_run(tmp_path, "gsm8k", rows, model=None)
+    with pytest.raises(InputError, match=r"line 4: item 0 .*the rows name no filter") as caught:
+        read_only(tmp_path)
+    assert "results_*.json" in caught.value.remedy
+
+
+def test_rows_that_name_their_filter_and_contradict_are_two_runs(
+    tmp_path: Path, gsm8k_row: Row, write_run: Write
+) -> None:
+    write_run(tmp_path, "gsm8k", [gsm8k_row(0, 0.0), gsm8k_row(0, 1.0)], model=None)
+    with pytest.raises(InputError, match="line 2: item 0 comes a second time") as caught:
+        read_only(tmp_path)
+    assert "Two runs" in caught.value.remedy
+
+
+def _mmlu_row(subject: str, doc_id: int) -> dict[str, Any]:
+    doc = {"subject": subject, "question": f"Which is {doc_id}?", "choices": ["w", "x", "y", "z"], "answer": 1}
+    return {"doc_id": doc_id, "doc": doc, "filter": "none", "metrics": ["acc"], "acc": 1.0}
+
+
+def test_one_file_of_all_mmlu_takes_the_subjects_from_the_docs(tmp_path: Path, write_run: Write) -> None:
+    write_run(tmp_path, "mmlu", [_mmlu_row("virology", 0), _mmlu_row("anatomy", 0), _mmlu_row("anatomy", 1)])
+    log = read_only(tmp_path)
+    assert log.benchmark is BENCHMARKS["mmlu"]
+    assert log.keys == ("anatomy/0", "anatomy/1", "virology/0")
+
+
+def test_an_unknown_subject_in_a_file_of_all_mmlu_is_named(tmp_path: Path, write_run: Write) -> None:
+    write_run(tmp_path, "mmlu", [_mmlu_row("anatomy", 0), _mmlu_row("cooking", 0)])
+    with pytest.raises(InputError, match=r"line 2: doc\.subject is 'cooking', no subject of MMLU"):
+        read_only(tmp_path)
+
+
 def test_comma_names_in_rows_are_taken_as_they_are(tmp_path: Path, gsm8k_row: Row, write_run: Write) -> None:
     row = gsm8k_row(0, 0, None)
     del row["exact_match"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -96,6 +97,19 @@ def test_fractional_scores_are_summed_in_double_precision(make_matrix: Make) -> 
     simulation = simulate(pairs_of(make_matrix(passed)), (39,), 100, 0)
     left_out = (passed.sum() - simulation.sums[0][simulation.patterns.passed_at[0]]).astype(float)
     assert np.abs(left_out[:, None] - passed[0, 0]).min(axis=1).max() < 1e-12
+
+
+def test_fractional_sums_are_the_same_in_any_order_of_additions(make_matrix: Make) -> None:
+    """Threads of the linear algebra library, and machines, add in other orders."""
+    passed = np.random.default_rng(0).random((3, 1, 400))
+    values = draws.patterns_of(pairs_of(make_matrix(passed))).values
+    assert values.dtype == np.float64
+    exact = [math.fsum(column) for column in values.T]
+    for seed in range(20):
+        rows = np.random.default_rng(seed).permutation(values)
+        assert np.cumsum(rows, axis=0)[-1].tolist() == exact
+        split = rows[:150].sum(axis=0) + rows[150:].sum(axis=0)
+        assert split.tolist() == exact
 
 
 def test_a_cancelled_simulation_ends_with_cancelled(many: Pairs) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sqlite3
 import threading
 from pathlib import Path
@@ -16,6 +17,7 @@ from mince_gui.run.types import ItemResult, ItemTiming
 from mince_gui.store import Workspace, logs, references, runs
 from mince_gui.store.runs import NewRun
 from mince_gui.store.schema import VERSION
+from mince_gui.subset.types import FrozenSubset
 from mince_gui.tasks.types import Scored
 
 
@@ -37,9 +39,25 @@ def _log(model: str = "m", timestamp: str = "t1") -> PerItemLog:
     )
 
 
+SUBSET = FrozenSubset(
+    name="gsm8k-3", benchmark="gsm8k", total_items=1319, n=3, seed=42, sampler="uniform",
+    item_keys=("117", "863", "1020"), hashes=(None, None, None), dataset="openai/gsm8k",
+)  # fmt: skip
+
+
 def _plan(items: int = 3) -> NewRun:
     return NewRun(
-        "gsm8k", "gsm8k", "gsm8k-3", 1319, items, "m", Path("m"), Path("p.mincepack"), "0" * 64, {"limit": None}
+        benchmark="gsm8k",
+        task="gsm8k",
+        subset="gsm8k-3",
+        total_items=1319,
+        subset_items=3,
+        items=items,
+        model="m",
+        model_dir=Path("m"),
+        pack_path=Path("p.mincepack"),
+        pack_sha256="0" * 64,
+        settings={"limit": None},
     )
 
 
@@ -126,7 +144,7 @@ def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
 
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
-        run_id = runs.create(ws, _plan())
+        run_id = runs.create(ws, _plan(), SUBSET)
         runs.add_item(ws, run_id, _result(0), 1.0)
         with pytest.raises(sqlite3.IntegrityError):
             runs.add_item(ws, run_id, _result(0, passed=0.0), 1.0)
@@ -155,7 +173,7 @@ def test_eight_threads_open_a_new_workspace_at_once(tmp_path: Path) -> None:
 
 def test_a_missing_item_may_be_done_later_and_a_done_one_is_never_replaced(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
-        run_id = runs.create(ws, _plan())
+        run_id = runs.create(ws, _plan(), SUBSET)
         runs.add_item(ws, run_id, _result(1, "missing"), 1.0)
         assert runs.get(ws, run_id).missing == 1
         runs.add_item(ws, run_id, _result(1), 1.0)
@@ -166,20 +184,81 @@ def test_a_missing_item_may_be_done_later_and_a_done_one_is_never_replaced(tmp_p
         assert item.text == "four \\ud83d"
 
 
-def test_wishes_are_taken_newest_first_and_once(tmp_path: Path) -> None:
+def test_a_wish_that_came_while_another_was_obeyed_stays_open(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
-        run_id = runs.create(ws, _plan())
+        run_id = runs.create(ws, _plan(), SUBSET)
         assert runs.asked(ws, run_id) is None
-        runs.ask(ws, run_id, "pause")
+        runs.ask(ws, run_id, "skip")
+        skip = runs.asked(ws, run_id)
+        assert skip is not None
         runs.ask(ws, run_id, "stop")
-        assert runs.asked(ws, run_id) == "stop"
-        runs.took(ws, run_id)
+        runs.took(ws, run_id, skip[0])
+        stop = runs.asked(ws, run_id)
+        assert stop is not None
+        assert (skip[1], stop[1]) == ("skip", "stop")
+        runs.took(ws, run_id, stop[0])
         assert runs.asked(ws, run_id) is None
+
+
+def test_a_wish_made_while_the_runner_starts_is_kept_and_one_for_an_earlier_runner_is_not(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as ws:
+        run_id = runs.create(ws, _plan(), SUBSET)
+        runs.ask(ws, run_id, "pause")
+        runs.await_runner(ws, run_id)
+        assert runs.asked(ws, run_id) is None
+        runs.ask(ws, run_id, "stop")
+        runs.take(ws, run_id)
+        asked = runs.asked(ws, run_id)
+        assert asked is not None
+        assert asked[1] == "stop"
+
+
+def test_naming_a_runner_that_has_ended_already_keeps_its_end(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as ws:
+        run_id = runs.create(ws, _plan(), SUBSET)
+        runs.await_runner(ws, run_id)
+        runs.take(ws, run_id)
+        runs.end(ws, run_id, "failed", "the reason")
+        runs.set_runner(ws, run_id, os.getpid())
+        run = runs.get(ws, run_id)
+        assert (run.state, run.cause, run.detail) == ("ended", "failed", "the reason")
+
+
+def test_a_run_keeps_the_subset_it_was_made_for(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as ws:
+        run = runs.get(ws, runs.create(ws, _plan(), SUBSET))
+        assert runs.subset_of(ws, run) == SUBSET
+
+
+def test_a_full_disk_is_named_and_the_next_write_works(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as ws:
+        run_id = runs.create(ws, _plan(), SUBSET)
+        pages = ws.db.execute("PRAGMA page_count").fetchone()[0]
+        ws.db.execute(f"PRAGMA max_page_count = {pages}")
+
+        def fill() -> None:
+            for position in range(1000):
+                runs.add_item(ws, run_id, _result(position), 1.0)
+
+        with pytest.raises(MinceError, match="database or disk is full"):
+            fill()
+        ws.db.execute("PRAGMA max_page_count = 100000")
+        runs.end(ws, run_id, "failed", "disk full")
+        assert runs.get(ws, run_id).detail == "disk full"
+
+
+def test_a_workspace_that_was_moved_finds_its_packs(tmp_path: Path) -> None:
+    with Workspace(tmp_path / "a") as ws:
+        inside, outside = ws.packs_dir / "x.mincepack", tmp_path / "y.mincepack"
+        kept = [ws.keep_path(inside), ws.keep_path(outside)]
+    (tmp_path / "a").rename(tmp_path / "b")
+    with Workspace(tmp_path / "b") as ws:
+        assert [ws.find_path(path) for path in kept] == [tmp_path / "b" / "packs" / "x.mincepack", outside]
 
 
 def test_a_run_whose_process_is_gone_counts_as_interrupted(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
-        run_id = runs.create(ws, _plan())
+        run_id = runs.create(ws, _plan(), SUBSET)
         runs.take(ws, run_id)
         assert runs.get(ws, run_id).state == "running"
         # This process's id with another start time is another process.
@@ -189,7 +268,7 @@ def test_a_run_whose_process_is_gone_counts_as_interrupted(tmp_path: Path) -> No
 
 def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
-        run_id = runs.create(ws, _plan())
+        run_id = runs.create(ws, _plan(), SUBSET)
         assert runs.get(ws, run_id[:-1]).run_id == run_id
         for wrong in ("%", "nope", "_" * len(run_id)):
             with pytest.raises(UsageError):
@@ -198,7 +277,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
 
 def test_deleting_a_run_deletes_its_items_and_files(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
-        run_id = runs.create(ws, _plan())
+        run_id = runs.create(ws, _plan(), SUBSET)
         runs.add_item(ws, run_id, _result(0), 1.0)
         ws.events_file(run_id).parent.mkdir()
         ws.events_file(run_id).write_text("{}\n")

@@ -55,6 +55,31 @@ def test_mmlu_without_its_few_shot_file_is_refused(write_lines: Write) -> None:
 
 
 @pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        (MMLU, "line 2: no 'subject'"),
+        ({**MMLU, "subject": ["anatomy"]}, "line 2: 'subject'"),
+        ({**MMLU, "subject": "cooking"}, "line 2: 'cooking'"),
+    ],
+)
+def test_a_few_shot_row_without_a_subject_is_named(write_lines: Write, row: dict[str, Any], named: str) -> None:
+    path = write_lines("test.jsonl", [{"subject": "anatomy", **MMLU}])
+    write_lines("dev.jsonl", [{"subject": "anatomy", **MMLU}, row])
+    with pytest.raises(InputError, match=named) as caught:
+        read_dataset(get("mmlu"), path)
+    assert "dev.jsonl" in caught.value.message
+
+
+def test_a_row_of_endless_lists_is_named(write_lines: Write, rows: Rows) -> None:
+    deep: Any = []
+    for _ in range(600):
+        deep = [deep]
+    path = write_lines("test.jsonl", [rows[0], {**rows[1], "extra": deep}])
+    with pytest.raises(InputError, match="line 2 nests more than 100"):
+        read_dataset(get("gsm8k"), path)
+
+
+@pytest.mark.parametrize(
     ("of", "row", "named"),
     [
         ("ifeval", {"question": "1?", "answer": "1"}, "line 2: no 'key' and no 'prompt'"),
@@ -65,6 +90,7 @@ def test_mmlu_without_its_few_shot_file_is_refused(write_lines: Write) -> None:
         ("demo-choice", {"id": 5, "category": "c", **MMLU, "answer": 4}, "line 2: 'choices'"),
         ("demo-choice", {"id": 5, "category": "c", **MMLU, "answer": True}, "line 2: 'answer'"),
         ("mmlu", {"subject": "anatomy", **MMLU, "answer": "E"}, "line 2: 'choices'"),
+        ("mmlu", {"subject": "cooking", **MMLU}, "line 2: 'cooking' is no subject of MMLU"),
         ("mmlu", {"subject": "anatomy", **MMLU, "answer": ""}, "line 2: 'choices'"),
     ],
 )

@@ -17,6 +17,7 @@ from mince_gui.subset import (
     Dataset,
     FrozenSubset,
     Pack,
+    PackItem,
     build_pack,
     bundled,
     freeze,
@@ -76,7 +77,7 @@ def test_a_difference_outside_the_subset_does_not_matter(subset: FrozenSubset, d
 
 
 def test_items_without_a_hash_are_noted_as_unverified(matrix: ScoreMatrix, dataset: Dataset) -> None:
-    bare = freeze(dataclasses.replace(matrix, hashes=(None,) * 60), n=20, sizing=None)
+    bare = freeze(dataclasses.replace(matrix, hashes=(None,) * 1319), n=20, sizing=None)
     pack = build_pack(bare, changed(dataset, bare.item_keys[0]))
     assert pack.unverified == bare.item_keys
 
@@ -99,7 +100,7 @@ def test_few_shot_examples_are_those_of_the_items_categories(dataset: Dataset) -
     items = {f"{subject}/{i}": doc for subject in ("anatomy", "virology") for i in range(3)}
     examples = {subject: ({**doc, "subject": subject},) for subject in ("anatomy", "virology", "marketing")}
     mmlu = Dataset(benchmark, items, examples, "test.jsonl", "0" * 64)
-    whole = full_subset(dataclasses.replace(benchmark, total_items=None), items)
+    whole = full_subset(dataclasses.replace(benchmark, total_items=None), items, known={})
     assert set(build_pack(whole, mmlu).fewshot) == {"anatomy", "virology"}
     del examples["virology"]
     with pytest.raises(InputError, match="no few-shot examples for virology"):
@@ -150,6 +151,10 @@ def _rows(members: Members) -> list[Any]:
     return [json.loads(line) for line in members["items.jsonl"].splitlines()]
 
 
+def _keys(members: Members) -> list[str]:
+    return [row["key"] for row in _rows(members)]
+
+
 def _without(members: Members, name: str) -> Members:
     return {key: raw for key, raw in members.items() if key != name}
 
@@ -169,6 +174,11 @@ def _without(members: Members, name: str) -> Members:
         (lambda m: _manifest(m, schema=9), "schema 9"),
         (lambda m: _manifest(m, subset={}), "subset is not a subset file"),
         (lambda m: _manifest(m, accepted_differences="all"), "accepted_differences"),
+        (lambda m: _manifest(m, accepted_differences=["0"]), "accepted_differences' does not list"),
+        (lambda m: _manifest(m, accepted_differences=[_rows(m)[0]["key"]]), "accepted_differences' does not list"),
+        (lambda m: _forged_item(_manifest(m, accepted_differences=_keys(m))), "accepted_differences' does not list"),
+        (lambda m: _manifest(m, unverified=_keys(m)), "'unverified' does not list"),
+        (lambda m: _resealed(m, [{**_rows(m)[0], "category": "x"}, *_rows(m)[1:]]), "not of the category 'x'"),
         (_forged_item, "the content of item"),
         (lambda m: _resealed(m, _rows(m)[1:]), "holds 19 items"),
         (lambda m: _resealed(m, _rows(m)[::-1]), "where the subset has"),
@@ -185,6 +195,35 @@ def test_a_wrong_pack_is_refused_with_what_is_wrong(
     with pytest.raises(InputError, match=named) as caught:
         read_pack(path)
     assert str(path) in caught.value.message
+
+
+def test_a_doc_that_names_another_item_is_refused_where_no_hash_can_tell(tmp_path: Path) -> None:
+    path = tmp_path / "p.mincepack"
+    doc = {"question": "Which?", "choices": ["w", "x", "y", "z"], "answer": 1}
+    for name, of, key, wrong in (
+        ("mmlu-1500", "mmlu", "subject", "virology"),
+        ("ifeval-250", "ifeval", "key", 7),
+    ):
+        subset = read_subset(next(file for file in bundled() if file.stem == name))
+        bare = dataclasses.replace(subset, hashes=(None,) * subset.n)
+        items = tuple(PackItem(k, get(of).category(doc, k), doc) for k in bare.item_keys)
+        write_pack(path, Pack(bare, items, {}))
+        assert read_pack(path).unverified == bare.item_keys
+        # The first item is of abstract_algebra, or has the key 1005.
+        forged = (dataclasses.replace(items[0], doc={**doc, key: wrong}), *items[1:])
+        write_pack(path, Pack(bare, forged, {}))
+        with pytest.raises(InputError, match=f"content of item {bare.item_keys[0]} names another item"):
+            read_pack(path)
+
+
+def test_a_doc_nested_too_deeply_to_be_hashed_is_refused_by_its_key(subset: FrozenSubset, dataset: Dataset) -> None:
+    deep: Any = []
+    for _ in range(600):
+        deep = [deep]
+    key = subset.item_keys[3]
+    items = {**dataset.items, key: {"question": deep, "answer": "1"}}
+    with pytest.raises(InputError, match=f"item {key} has no readable content"):
+        build_pack(subset, dataclasses.replace(dataset, items=items))
 
 
 def test_a_member_that_would_unpack_to_an_absurd_size_is_refused_unread(
@@ -237,11 +276,9 @@ def test_bundled_subsets_and_full_benchmarks_pack_from_the_real_dataset(
     write_pack(tmp_path / "p.mincepack", pack)
     assert read_pack(tmp_path / "p.mincepack") == pack
     assert len(pack.fewshot) == (57 if name == "mmlu" else 0)
-    whole = full_subset(get(name), dataset.items)
-    assert (
-        dict(zip(whole.item_keys, whole.hashes, strict=True)).items()
-        >= dict(zip(subset.item_keys, subset.hashes, strict=True)).items()
-    )
+    known = dict(zip(subset.item_keys, subset.hashes, strict=True))
+    whole = build_pack(full_subset(get(name), dataset.items, known={k: h for k, h in known.items() if h}), dataset)
+    assert len(whole.unverified) == subset.total_items - subset.n
 
 
 @pytest.mark.shared

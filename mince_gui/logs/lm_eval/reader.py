@@ -11,11 +11,11 @@ from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit, Progress
 from mince_gui.benchmarks import content_hash
 from mince_gui.logs.checks import Observed, checks_of
-from mince_gui.logs.collect import Collector, RowError
+from mince_gui.logs.collect import Collector, ContradictionError, RowError
 from mince_gui.logs.lines import JsonLines
 from mince_gui.logs.lm_eval import rows
 from mince_gui.logs.lm_eval.files import samples_file, subject_of
-from mince_gui.logs.lm_eval.results import Results, load_results, storable, tidy_name
+from mince_gui.logs.lm_eval.results import NO_FILTERS, Results, load_results, storable, tidy_name
 from mince_gui.logs.types import Found, PerItemLog
 
 _ROWS_PER_STEP = 256
@@ -35,7 +35,8 @@ class _Reading:
     def take(self, row: Mapping[str, Any], subject: str | None, filters: tuple[str, ...]) -> None:
         """Hand one row on. Raises RowError."""
         key = rows.item_key(self.benchmark, row, subject)
-        name = rows.filter_name(row)
+        named = rows.filter_name(row)
+        name = named
         if name is None:
             # before 0.4.7: the k-th row of an item belongs to the task's k-th filter
             times = self.collector.times(key, filters)
@@ -53,7 +54,16 @@ class _Reading:
         category = self.benchmark.category(doc or {}, key)
         if category is not None and not category.isprintable():
             category = tidy_name(category)
-        self.collector.add(key, name, outcomes, category, content)
+        try:
+            self.collector.add(key, name, outcomes, category, content)
+        except ContradictionError as exc:
+            if named is not None or filters != NO_FILTERS:
+                raise
+            raise RowError(
+                f"item {key} comes a second time with another outcome, and the rows name no filter",
+                "Before lm-eval 0.4.7 only the results file lists the filters: put this run's results_*.json beside "
+                "the samples file. If it is there, two runs are mixed in one file.",
+            ) from exc
         self.observed.row(key, outcomes, content, rows.response_state(row))
         if self._ifeval and (count := rows.loose_below_strict(row)):
             self.observed.loose_below_strict(key, count)
@@ -81,7 +91,7 @@ def read(found: Found, *, emit: Emit, cancel: CancelToken | None) -> PerItemLog:
         task = named.task if named is not None else found.task
         tasks.append(task)
         subject = subject_of(found.benchmark, path)
-        filters = results.filters(task) if results is not None else ("none",)
+        filters = results.filters(task) if results is not None else NO_FILTERS
         with JsonLines(path) as lines:
             for number, row in lines:
                 try:

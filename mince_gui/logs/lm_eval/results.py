@@ -14,6 +14,8 @@ from mince_gui.base.canonical import canonical_json
 _SIZE_LIMIT = 256 << 20
 _NAME_ARGUMENTS = ("peft", "delta", "pretrained", "model", "path", "engine")
 _NAME_LIMIT = 200
+NO_FILTERS = ("none",)
+"""What stands for the filters of a task that names none."""
 _AS_THEY_ARE = (
     "lm_eval_version", "transformers_version", "date", "git_hash", "model_source", "chat_template_sha",
     "system_instruction_sha", "fewshot_as_multiturn", "max_length", "total_evaluation_time_seconds",
@@ -54,7 +56,7 @@ class Results:
         """The names of the task's filters in their order; ("none",) where it has none."""
         listed = self.part("configs", task).get("filter_list")
         names = [entry.get("name") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-        return tuple(name for name in names if isinstance(name, str)) or ("none",)
+        return tuple(name for name in names if isinstance(name, str)) or NO_FILTERS
 
     def items_meant(self, tasks: Sequence[str]) -> int | None:
         """How many items the tasks have in full (n-samples "original"), None where it is not said for all."""

@@ -29,6 +29,8 @@ def item_key(benchmark: Benchmark, row: Mapping[str, Any], subject: str | None) 
         named = doc.get(field) if isinstance(doc, dict) else None
         if type(named) not in (int, str) or not _is_name(str(named)):
             raise RowError(f"doc.{field} is {_shown(named)}, which names no item")
+        if kind == "subject/doc_id" and named not in benchmark.subjects:
+            raise RowError(f"doc.subject is {_shown(named)}, no subject of {benchmark.title}")
     return benchmark.item_key(doc or {}, doc_id if isinstance(doc_id, int) else 0, subject)
 
 

@@ -1,0 +1,92 @@
+"""What a subset file says in favour of its n: types, ranges, and that the figures agree with each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, get_args
+
+from mince_gui.sizing.types import Worst
+from mince_gui.subset.jsonfile import Fields
+
+Kind = type | tuple[type, ...]
+_NUMBER: Kind = (int, float)
+_EVIDENCE: dict[str, tuple[Kind, str]] = {
+    **dict.fromkeys(("rule", "method"), (str, "a text")),
+    **dict.fromkeys(("tau_pp", "quantile", "p95_pp", "gain_pp"), (_NUMBER, "a number")),
+    **dict.fromkeys(("step", "draws", "seed", "n_star", "n_star_smooth"), (int, "a whole number")),
+}
+_EVIDENCE_LISTS: dict[str, Kind] = {
+    "sizes": int, "curve_pp": _NUMBER, "pool": str, "metrics": str, "warnings": str,
+}  # fmt: skip
+_METHODS = ("exact", "draws")
+_ROUNDING_PP = 1e-6
+
+
+def evidence_from_json(fields: Fields) -> dict[str, Any]:
+    """The file's `evidence`, checked; entries that this version does not know are kept. Raises InputError."""
+    evidence = fields.object("evidence")
+    for name, (kind, called) in _EVIDENCE.items():
+        value = evidence.get(name)
+        if value is not None and not _is(kind, value):
+            raise fields.refuse(f"'{name}' of the evidence is not {called}.")
+    for name, kind in _EVIDENCE_LISTS.items():
+        values = evidence.get(name, [])
+        if not isinstance(values, list) or not all(_is(kind, value) for value in values):
+            raise fields.refuse(f"'{name}' of the evidence is not the list it should be.")
+    _check_ranges(evidence, fields)
+    return evidence
+
+
+def _check_ranges(evidence: Mapping[str, Any], fields: Fields) -> None:
+    for name in ("p95_pp", "tau_pp", "step", "draws", "seed"):
+        value = evidence.get(name)
+        if value is not None and value < 0:
+            raise fields.refuse(f"'{name}' of the evidence is below 0.")
+    quantile = evidence.get("quantile")
+    if quantile is not None and not 0 < quantile < 1:
+        raise fields.refuse("'quantile' of the evidence does not lie between 0 and 1.")
+    for name, known in (("rule", get_args(Worst)), ("method", _METHODS)):
+        value = evidence.get(name)
+        if value is not None and value not in known:
+            raise fields.refuse(f"'{name}' of the evidence is {value[:40]!r}; known: {', '.join(known)}.")
+
+
+def check_curve(evidence: Mapping[str, Any], n: int, total: int, fields: Fields) -> None:
+    """The curve against its sizes, n* and the bound against the curve. Raises InputError."""
+    sizes: list[int] = evidence.get("sizes", [])
+    curve: list[float] = evidence.get("curve_pp", [])
+    if len(curve) != len(sizes) or any(value < 0 for value in curve):
+        raise fields.refuse("'curve_pp' of the evidence does not give every size a bound of at least 0 pp.")
+    if any(a >= b for a, b in pairwise(sizes)) or (sizes and not 0 < sizes[0] <= sizes[-1] < total):
+        raise fields.refuse(f"'sizes' of the evidence do not rise between 0 and {total}.")
+    for name in ("n_star", "n_star_smooth"):
+        if evidence.get(name) is not None and evidence[name] not in sizes:
+            raise fields.refuse(f"'{name}' of the evidence is none of its sizes.")
+    bound, expected = evidence.get("p95_pp"), curve[sizes.index(n)] if n in sizes else None
+    if bound != expected and not (
+        bound is not None and expected is not None and math.isclose(bound, expected, abs_tol=_ROUNDING_PP)
+    ):
+        raise fields.refuse(f"'p95_pp' of the evidence is not what its curve gives at {n} items.")
+
+
+def _is(kind: Kind, value: object) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def drift_table_from_json(fields: Fields) -> dict[str, dict[str, tuple[float, float, float]]]:
+    """The file's `drift_table` in percent, percent and pp, checked. Raises InputError."""
+    table: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for model, rows in fields.object("drift_table").items():
+        if not isinstance(rows, dict):
+            raise fields.refuse(f"the drift table of {model} is not an object.")
+        for metric, row in rows.items():
+            if not isinstance(row, list) or len(row) != 3 or not all(_is(_NUMBER, value) for value in row):
+                raise fields.refuse(f"the drift table of {model}, {metric} is not three numbers.")
+            full, part, drift = (float(value) for value in row)
+            percents = all(-_ROUNDING_PP <= value <= 100.0 + _ROUNDING_PP for value in (full, part))
+            if not percents or not math.isclose(part - full, drift, abs_tol=_ROUNDING_PP):
+                raise fields.refuse(f"the drift table of {model}, {metric} is not two scores and their difference.")
+            table.setdefault(model, {})[metric] = (full, part, drift)
+    return table

@@ -1,0 +1,154 @@
+"""One run: what is refused before a model is loaded, and what a resume may not change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mince_gui.app.demo import model_dir
+from mince_gui.app.freeze import freeze
+from mince_gui.app.listings import show_run
+from mince_gui.app.reference import typed_in
+from mince_gui.app.report import compute
+from mince_gui.app.run import RunOrder, create, execute
+from mince_gui.base.cancel import CancelToken
+from mince_gui.base.errors import InputError, UsageError
+from mince_gui.base.events import Event, ItemDone
+from mince_gui.store import Workspace, runs
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A copy of the demo model that a test may change."""
+    copy = tmp_path / model_dir().name
+    shutil.copytree(model_dir(), copy)
+    return copy
+
+
+def _stop_after(items: int, cancel: CancelToken) -> list[Event]:
+    class Stopping(list[Event]):
+        def append(self, event: Event) -> None:
+            super().append(event)
+            if isinstance(event, ItemDone) and event.done >= items:
+                cancel.cancel()
+
+    return Stopping()
+
+
+def _started(workspace: Path, model: Path) -> str:
+    """A run of six items, stopped after two."""
+    cancel = CancelToken()
+    run_id = create(workspace, RunOrder(model, "demo-choice-full", limit=6))
+    summary = execute(workspace, run_id, emit=_stop_after(2, cancel).append, cancel=cancel)
+    assert (summary.cause, summary.done) == ("stopped", 2)
+    return run_id
+
+
+def test_a_resume_on_a_changed_model_folder_is_refused_and_nothing_is_mixed(prepared: Path, model: Path) -> None:
+    run_id = _started(prepared, model)
+    config = model / "genai_config.json"
+    body = json.loads(config.read_text(encoding="utf-8"))
+    config.write_text(json.dumps(body), encoding="utf-8")
+    with pytest.raises(InputError, match="has changed since 2 items"):
+        execute(prepared, run_id)
+    run, items = show_run(prepared, run_id)
+    assert (run.cause, len(items)) == ("failed", 2)
+
+
+def test_a_resume_with_the_model_as_it_was_ends_the_run(prepared: Path, model: Path) -> None:
+    run_id = _started(prepared, model)
+    summary = execute(prepared, run_id)
+    assert (summary.cause, summary.done, summary.items, summary.subset_items) == ("done", 6, 6, 1000)
+
+
+def test_a_finished_run_stays_finished_whatever_becomes_of_its_pack(prepared: Path, tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    shutil.copytree(prepared, workspace)
+    run_id = create(workspace, RunOrder(model_dir(), "demo-math-full", limit=2))
+    execute(workspace, run_id)
+    (workspace / "packs" / "demo-math-full.mincepack").unlink()
+    assert execute(workspace, run_id).cause == "done"
+    assert compute(workspace, run_id).coverage.done == 2
+
+
+def test_native_code_in_a_model_folder_is_named_and_needs_a_word(prepared: Path, model: Path) -> None:
+    config = model / "genai_config.json"
+    body = json.loads(config.read_text(encoding="utf-8"))
+    body["model"]["decoder"]["session_options"]["custom_ops_library"] = "onnx_custom_ops.dll"
+    config.write_text(json.dumps(body), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"onnx_custom_ops\.dll"):
+        create(prepared, RunOrder(model, "demo-choice-full"))
+    assert create(prepared, RunOrder(model, "demo-choice-full", trust_native_code=True))
+
+
+def test_a_cancel_before_the_model_is_loaded_ends_the_run_as_stopped(prepared: Path) -> None:
+    cancel = CancelToken()
+    cancel.cancel()
+    run_id = create(prepared, RunOrder(model_dir(), "demo-choice-full", limit=3))
+    assert execute(prepared, run_id, cancel=cancel).cause == "stopped"
+
+
+def test_a_front_end_that_goes_away_does_not_end_the_run(prepared: Path) -> None:
+    def gone(event: Event) -> None:
+        raise BrokenPipeError
+
+    run_id = create(prepared, RunOrder(model_dir(), "demo-choice-full", limit=3))
+    assert execute(prepared, run_id, emit=gone).cause == "done"
+
+
+def test_an_event_file_that_cannot_be_written_does_not_end_the_run(prepared: Path) -> None:
+    events: list[Event] = []
+    run_id = create(prepared, RunOrder(model_dir(), "demo-choice-full", limit=3))
+    with Workspace(prepared) as ws:
+        ws.events_file(run_id).mkdir(parents=True)
+    assert execute(prepared, run_id, emit=events.append).cause == "done"
+    assert any("cannot be written" in getattr(event, "message", "") for event in events)
+
+
+def test_a_sitting_on_another_device_makes_no_wall_clock(prepared: Path, model: Path) -> None:
+    run_id = _started(prepared, model)
+    with Workspace(prepared) as ws:
+        conditions = runs.get(ws, run_id).conditions
+        assert conditions is not None
+        runs.set_conditions(ws, run_id, {**conditions, "machine": "another laptop"})
+    events: list[Event] = []
+    execute(prepared, run_id, emit=events.append)
+    assert any("differs from the one before in: machine" in getattr(event, "message", "") for event in events)
+    run, _ = show_run(prepared, run_id)
+    assert run.conditions is not None
+    assert run.conditions["changed"] == ["machine"]
+
+
+def test_the_demos_scores_are_no_drift_for_another_model(prepared: Path, model: Path) -> None:
+    body = json.loads((model / "genai_config.json").read_text(encoding="utf-8"))
+    (model / "genai_config.json").write_text(json.dumps(body), encoding="utf-8")
+    run_id = create(prepared, RunOrder(model, "demo-choice-full", limit=3))
+    execute(prepared, run_id)
+    (metric,) = compute(prepared, run_id).metrics
+    assert metric.drift_pp is None
+    assert metric.total_gap_pp is not None
+
+
+def test_the_newest_reference_of_the_models_name_is_taken(prepared: Path) -> None:
+    run_id = create(prepared, RunOrder(model_dir(), "demo-math-full", limit=2))
+    execute(prepared, run_id)
+    for percent in (30.0, 40.0, 50.0):
+        typed_in(
+            prepared,
+            benchmark="demo-math",
+            model=model_dir().name,
+            scores={"exact_match,strict-match": percent},
+            source=f"note {percent}",
+        )
+    metric = compute(prepared, run_id).metric("exact_match,strict-match")
+    assert metric.other is not None
+    assert metric.other.percent == pytest.approx(50.0)
+
+
+def test_freezing_a_part_then_running_it_by_its_file_names_the_missing_pack(prepared: Path) -> None:
+    frozen = freeze(prepared, "demo-math", 25, seed=5)
+    with pytest.raises(UsageError, match="No pack"):
+        create(prepared, RunOrder(model_dir(), str(frozen.path)))
