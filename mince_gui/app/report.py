@@ -141,21 +141,22 @@ def compute(workspace: Path, run_id: str, *, reference: str | None = None) -> Re
         if not data.rows:
             raise UsageError(f"Run {run.run_id} has no finished item.", f"mince run --resume {run.run_id}")
         own = own_full_run(ws, run) if not data.is_full else None
+        stored = stored_references.listing(ws, data.benchmark)
+        if own is None:
+            own = next((r for r in stored if _of_this_model(r, run)), None)
         other: Reference | None
         if reference is not None:
             other = stored_references.get(ws, reference)
             if other.benchmark != data.benchmark:
                 raise UsageError(f"Reference {reference} is for {other.benchmark}, the run for {data.benchmark}.")
         else:
-            stored = stored_references.listing(ws, data.benchmark)
-            mine = [r for r in stored if r.model == data.model]
-            mine.sort(key=lambda r: r.task != run.plan.task)
+            mine = [r for r in stored if r.model == data.model and not _of_this_model(r, run)]
+            # The newest first; one that is known to be of another task only where there is nothing better.
+            mine.sort(key=lambda r: r.task not in ("", run.plan.task))
             other = mine[0] if mine else None
         if other is not None and other.task != run.plan.task:
-            task = other.task or "of an unknown name"
+            task = other.task or "not known"
             other = dataclasses.replace(other, note=f"{other.note}; its task is {task}, the run's {run.plan.task}")
-        if own is None and other is not None and _of_this_model(other, run):
-            own, other = other, None
         return build(data, own_full=own, other=other)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from mince_gui.base.errors import UsageError
 from mince_gui.benchmarks import BENCHMARKS
 from mince_gui.report import words
-from mince_gui.report.model import Curve, Report, SourceLine
+from mince_gui.report.bound import bound_of, number_of, quantile_of, rule_of
+from mince_gui.report.model import Content, Curve, Report, SourceLine
 from mince_gui.report.paired import paired_report
 from mince_gui.report.scores import coverage_of, metric_facts, metric_report, repeatability, running_score
 from mince_gui.report.speed import latency, speedup
@@ -38,20 +37,22 @@ def build(
     coverage = coverage_of(run)
     metrics = tuple(metric_report(run, fact, own_full, other) for fact in facts)
     head = words.headline(metrics)
+    bound = bound_of(run)
     repeats = repeatability(run, own_full)
     speed = speedup(run, coverage, own_full)
     return Report(
         run_id=run.run_id, benchmark=run.benchmark, benchmark_title=title, model=run.model,
         subset_name=run.subset_name, created=run.created, ended=run.ended, verdict=words.overall(metrics),
-        banner=words.banner(title, run, coverage, metrics, speed, other),
+        banner=words.banner(title, run, coverage, metrics, speed, other, bound),
         headline="" if head is None else head.name,
-        coverage=coverage, metrics=metrics, sources=_sources(own_full, other),
-        split=words.split_lines(run, metrics, own_full), repeatability=repeats,
+        coverage=coverage, metrics=metrics, sampler=run.sampler, bound=bound,
+        content=Content(run.accepted, run.unverified, run.pack_sha256), sources=_sources(own_full, other),
+        split=words.split_lines(run, metrics, own_full, paired), repeatability=repeats,
         paired=None if paired is None else paired_report(run, paired, facts),
         speedup=speed, latency=latency(run), capped=run.capped, conditions=run.conditions,
-        curve=_curve(run.evidence),
+        curve=_curve(run),
         running=next((running_score(run, fact) for fact in facts if head is not None and fact.name == head.name), None),
-        warnings=words.warnings(run, coverage, metrics, own_full, repeats),
+        warnings=words.warnings(run, coverage, metrics, own_full, repeats, bound),
     )  # fmt: skip
 
 
@@ -69,30 +70,25 @@ def _sources(own: Reference | None, other: Reference | None) -> tuple[SourceLine
     )  # fmt: skip
 
 
-def _number(value: Any) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    return None
-
-
-def _curve(evidence: Mapping[str, Any]) -> Curve | None:
+def _curve(run: RunData) -> Curve | None:
     """The P95 curve of a subset's evidence; None unless it holds at least two pairs of numbers.
 
     Subset files come from elsewhere, and older ones keep a single bound under `p95_pp`.
     """
+    evidence = run.evidence
     sizes, bounds = evidence.get("sizes"), evidence.get("p95_pp")
     if not isinstance(sizes, list | tuple):
         return None
     if not isinstance(bounds, list | tuple):
         bounds = evidence.get("curve_pp", ())
-    pairs = [(_number(n), _number(p)) for n, p in zip(sizes, bounds, strict=False)] if bounds else []
+    pairs = [(number_of(n), number_of(p)) for n, p in zip(sizes, bounds, strict=False)] if bounds else []
     known = sorted((round(n), p) for n, p in pairs if n is not None and p is not None and n > 0 and p >= 0)
     if len(known) < 2:
         return None
-    star = _number(evidence.get("n_star"))
+    star = number_of(evidence.get("n_star"))
     pool = evidence.get("pool") or evidence.get("models")
     return Curve(
         tuple(n for n, _ in known), tuple(p for _, p in known), None if star is None else round(star),
-        _number(evidence.get("tau_pp")), str(evidence.get("worst") or evidence.get("rule") or ""),
-        len(pool) if isinstance(pool, list | tuple) else None,
+        number_of(evidence.get("tau_pp")), rule_of(run), len(pool) if isinstance(pool, list | tuple) else None,
+        quantile_of(run),
     )  # fmt: skip

@@ -11,7 +11,7 @@ import mince_gui
 from mince_gui.base.errors import UsageError
 from mince_gui.base.files import write_atomic
 from mince_gui.report import format as fmt
-from mince_gui.report.glossary import GLOSSARY
+from mince_gui.report.glossary import glossary
 from mince_gui.report.model import Report
 from mince_gui.report.pictures import pictures
 from mince_gui.report.tables import condition_lines, csv_text, markdown_text
@@ -44,7 +44,7 @@ def html_text(report: Report) -> str:
     environment.globals.update(fmt=fmt, words=VERDICT_WORDS)
     source = files("mince_gui.report").joinpath("templates", "report.html.j2").read_text(encoding="utf-8")
     return environment.from_string(source).render(
-        r=report, pictures=pictures(report), conditions=condition_lines(report.conditions), glossary=GLOSSARY,
+        r=report, pictures=pictures(report), conditions=condition_lines(report.conditions), glossary=glossary(report),
         missing=list(report.coverage.missing.items())[:_LISTED_ITEMS],
         more_missing=max(0, len(report.coverage.missing) - _LISTED_ITEMS),
         reasons=_reasons(report),

@@ -7,10 +7,15 @@ Minus is the plain ASCII sign, so that every console can print it.
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 
 MISSING = "missing"
 ABSENT = "-"
+_EPOCH = re.compile(r"\d{9,11}(\.\d+)?")
+"""Seconds since 1970, as lm-eval writes its date."""
+_FILE_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)(\.\d+)?")
+"""ISO with dashes for colons, as lm-eval names its files."""
 
 
 def is_absent(value: float | None) -> bool:
@@ -62,14 +67,21 @@ def seconds(value: float | None, *, absent: str = ABSENT) -> str:
 
 
 def moment(value: str, *, absent: str = "not recorded") -> str:
-    """A point in time from its ISO text, in UTC: "2026-11-29 20:00 UTC"; a date alone or other text stays as it is."""
-    if len(value) <= 10:
-        return value or absent
+    """A point in time from its ISO text, in UTC: "2026-11-29 20:00 UTC"; a date alone or other text stays as it is.
+
+    What lm-eval writes is understood too: seconds since 1970, and the stamp in its file names (no time zone).
+    """
     try:
-        when = datetime.fromisoformat(value)
-    except ValueError:
+        if _EPOCH.fullmatch(value):
+            when = datetime.fromtimestamp(float(value), UTC)
+        elif len(value) <= 10:
+            return value or absent
+        else:
+            when = datetime.fromisoformat(_FILE_STAMP.sub(r"\1:\2:\3", value))
+        # Years 1 and 9999 have no UTC in some time zones.
+        return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if when.tzinfo is not None else f"{when:%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError):
         return value
-    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if when.tzinfo is not None else f"{when:%Y-%m-%d %H:%M}"
 
 
 def rate(value: float | None, *, absent: str = ABSENT) -> str:

@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
-GLOSSARY: tuple[tuple[str, str], ...] = (
-    ("benchmark", "A fixed list of N items (questions or tasks) with one or more metrics."),
-    ("frozen subset", "n of those items, drawn once at random and used for every model since."),
-    ("score", "Passed trials / all trials, in percent. Where an item has several trials, trials count, not items."),
-    ("drift", "Score on the subset - score on the full benchmark, of the same model, in percentage points (pp)."),
-    (
-        "bound",
-        "P95: for the worst model and metric of the calibration pool, 95 % of random subsets of this size stay within "
-        "it. It speaks of models like the pool's.",
-    ),
-    (
-        "total gap",
-        "Score on the subset - a full score of another precision, device or source. It holds sampling, quantisation "
-        "and hardware effects together and cannot be judged by the bound.",
-    ),
-    (
-        "interval",
-        "Where the full score is expected, seen from the items that were run (95 %). Exact, by inverting the "
-        "hypergeometric distribution, for pass/fail metrics; linearised (delta method, finite population) and "
-        "approximate for metrics with several trials per item.",
-    ),
-    (
-        "speedup",
-        "Wall clock of the full benchmark / of the subset, same model, machine, runtime and timing mode, one item at a "
-        "time. Without such a timed full run it is an estimate from the mean item time x N.",
-    ),
-    ("missing", "An item without a result. It is left out of every score, never counted as wrong."),
-    ("capped", "An answer that reached its token budget and was cut there; it is scored as it stands."),
+from mince_gui.report.model import Report
+
+_UNIFORM = (
+    "Where the full score is expected, seen from the items that were run (95 %). Exact, by inverting the "
+    "hypergeometric distribution, for pass/fail metrics; linearised (delta method, finite population) and "
+    "approximate for metrics with several trials per item."
 )
-"""(term, meaning) in reading order."""
+
+
+def _bound(report: Report) -> str:
+    if report.bound is None:
+        return "What |drift| of most random subsets of this size stays within. None applies here."
+    return f"{report.bound.meaning} It speaks of models like those of the calibration pool."
+
+
+def _interval(report: Report) -> str:
+    if report.drawn_uniformly:
+        return _UNIFORM
+    return (
+        "Where the full score is expected, seen from the items that were run (95 %), computed as if they had been "
+        f"drawn uniformly; the subset was drawn by another sampler ({report.sampler}), so all of it is approximate."
+    )
+
+
+def glossary(report: Report) -> list[tuple[str, str]]:
+    """(term, meaning) in reading order; bound and interval are explained as they are in this report."""
+    return [
+        ("benchmark", "A fixed list of N items (questions or tasks) with one or more metrics."),
+        ("frozen subset", "n of those items, drawn once at random and used for every model since."),
+        (
+            "score",
+            "Passed trials / all trials, in percent. Where an item has several trials, trials count, not items.",
+        ),
+        ("drift", "Score on the subset - score on the full benchmark, of the same model, in percentage points (pp)."),
+        ("bound", _bound(report)),
+        (
+            "total gap",
+            "Score on the subset - a full score of another precision, device or source. It holds sampling, "
+            "quantisation and hardware effects together and cannot be judged by the bound.",
+        ),
+        ("interval", _interval(report)),
+        (
+            "speedup",
+            "Wall clock of the full benchmark / of the subset, same model, machine, runtime and timing mode, one item "
+            "at a time. Without such a timed full run it is an estimate from the mean item time x N.",
+        ),
+        ("missing", "An item without a result. It is left out of every score, never counted as wrong."),
+        ("capped", "An answer that reached its token budget and was cut there; it is scored as it stands."),
+    ]
+
 
 CONDITION_WORDS: dict[str, str] = {
     "model_name": "model",
@@ -44,6 +64,7 @@ CONDITION_WORDS: dict[str, str] = {
     "python_version": "Python of the runtime",
     "platform": "system",
     "cpu": "processor",
+    "machine": "machine",
     "driver": "driver",
     "power_mode": "power mode",
     "threads": "threads",
@@ -52,9 +73,11 @@ CONDITION_WORDS: dict[str, str] = {
     "limit": "limit of items",
     "chat_template": "chat template",
     "chat_template_sha256": "chat template, SHA-256",
+    "prompt_date": "date in the prompts",
     "max_new_tokens": "token budget per answer",
     "search_options": "search options",
     "load_seconds": "model load, s (not in the wall clock)",
+    "changed": "changed between sittings",
     "warmup_seconds": "warm-up, s (not in the wall clock)",
 }
 """What each condition is called, in reading order; others follow by name."""

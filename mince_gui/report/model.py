@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mince_gui.report.types import Ratio, ReferenceKind
+from mince_gui.report.types import UNIFORM, Ratio, ReferenceKind
 
 SCHEMA = "mince-gui/report"
 SCHEMA_VERSION = 1
@@ -26,7 +26,7 @@ class Interval:
     low: float
     high: float
     level: float
-    method: Literal["exact hypergeometric", "approximate, linearised"]
+    method: Literal["exact hypergeometric", "approximate, linearised", "approximate, as if drawn uniformly"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,33 @@ class MetricReport:
     def partial(self) -> bool:
         """Whether the score is of a part of the subset only."""
         return self.done < self.wanted
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The drift bound, in pp, with what it means.
+
+    It is the `quantile` (0..1, None = not recorded) of |drift| over uniformly drawn subsets, by the worst-case `rule`
+    ("per-model", "joint", "" = not recorded); `sampler` is how this subset was drawn. `name` is the short form
+    ("P95, rule joint"), `meaning` one sentence, `outside_by_chance` the share that lies outside with nothing wrong.
+    """
+
+    pp: float
+    quantile: float | None
+    rule: str
+    sampler: str
+    name: str
+    meaning: str
+    outside_by_chance: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """Whether the items were those that were frozen: `accepted` differ, `unverified` have no hash to tell by."""
+
+    accepted: tuple[str, ...]
+    unverified: int
+    pack_sha256: str
 
 
 @dataclass(frozen=True)
@@ -184,7 +211,7 @@ class PairedReport:
 
 @dataclass(frozen=True)
 class Curve:
-    """The P95 curve that justified the subset: `p95_pp[t]` at `sizes[t]` items."""
+    """The curve that justified the subset: `p95_pp[t]` is the `quantile` (as a rule 0.95) at `sizes[t]` items."""
 
     sizes: tuple[int, ...]
     p95_pp: tuple[float, ...]
@@ -192,6 +219,7 @@ class Curve:
     tau_pp: float | None
     rule: str
     pool: int | None
+    quantile: float | None
 
 
 @dataclass(frozen=True)
@@ -229,6 +257,9 @@ class Report:
     headline: str
     coverage: Coverage
     metrics: tuple[MetricReport, ...]
+    sampler: str
+    bound: Bound | None
+    content: Content
     sources: tuple[SourceLine, ...]
     split: tuple[SplitLine, ...]
     repeatability: Repeatability | None
@@ -240,6 +271,11 @@ class Report:
     curve: Curve | None
     running: Running | None
     warnings: tuple[str, ...]
+
+    @property
+    def drawn_uniformly(self) -> bool:
+        """Whether the statistics of uniform draws (bound, exact interval) are those of the subset."""
+        return self.sampler in UNIFORM
 
     def metric(self, name: str) -> MetricReport:
         """The metric of that name. Raises KeyError."""

@@ -8,6 +8,7 @@ from typing import Literal
 from markupsafe import Markup
 
 from mince_gui.report import format as fmt
+from mince_gui.report.bound import quantile_name
 from mince_gui.report.model import MetricReport, Report
 from mince_gui.report.svg import Axis, Drawing
 
@@ -63,6 +64,10 @@ def _state(metric: MetricReport) -> str:
     return {"inside": "good", "outside": "bad"}.get(metric.verdict, "open")
 
 
+def _bound_name(report: Report) -> str:
+    return "" if report.bound is None else f" ({report.bound.name})"
+
+
 def _drift(report: Report) -> Picture | None:
     rows = [(metric, metric.drift_pp) for metric in report.metrics if metric.drift_pp is not None]
     if not rows:
@@ -86,7 +91,7 @@ def _drift(report: Report) -> Picture | None:
     caption = "Drift of each metric: score on the subset minus score on the full benchmark, same model."
     if bound is not None:
         drawing.text(axis.at(0), _TOP - 12, f"within the bound of {fmt.pp(bound, signed=False)}", "axis", "middle")
-        caption += " The shaded band is the P95 bound of the frozen subset."
+        caption += f" The shaded band is the bound of the frozen subset{_bound_name(report)}."
     if any(metric.verdict == "not judged" for metric, _ in rows):
         caption += " Hollow dots are not judged."
     return Picture("scores", caption, drawing.markup())
@@ -172,7 +177,9 @@ def _running(report: Report) -> Picture | None:
     drawing.text(x.end + 10, y.at(last) + (4 if apart else (-3 if above else 13)), fmt.percent(last), "t strong")
     if full is not None:
         drawing.text(x.end + 10, y.at(full) + (4 if apart else (13 if above else -3)), f"full {fmt.percent(full)}", "t")
-    band = " Shaded across: the own full score and the bound around it." if full is not None else ""
+    band = (
+        f" Shaded across: the own full score and the bound around it{_bound_name(report)}." if full is not None else ""
+    )
     return Picture(
         "course",
         f"Running score of {running.title} with its 95 % interval, in the order of the run.{band} Before the last item "
@@ -185,11 +192,12 @@ def _curve(report: Report) -> Picture | None:
     curve = report.curve
     if curve is None:
         return None
-    drawing = Drawing(_WIDTH, 270, "P95 curve of the sizing")
+    name = quantile_name(curve.quantile)
+    drawing = Drawing(_WIDTH, 270, f"{name} curve of the sizing")
     wanted = report.coverage.wanted
     x = Axis(0, max(*curve.sizes, wanted) * 1.04, 60, _WIDTH - 30)
     y = Axis(0, max(curve.p95_pp) * 1.1 or 1.0, 225, 30)
-    _y_axis(drawing, y, x.start, x.end, "P95 |drift|, pp")
+    _y_axis(drawing, y, x.start, x.end, f"{name} of |drift|, pp")
     _x_axis(drawing, x, y.start, y.start, "items in the subset, n")
     drawing.polyline([(x.at(n), y.at(p)) for n, p in zip(curve.sizes, curve.p95_pp, strict=True)], "curve")
     for n, p in zip(curve.sizes, curve.p95_pp, strict=True):
@@ -202,10 +210,10 @@ def _curve(report: Report) -> Picture | None:
         at = x.at(wanted)
         drawing.line(at, y.end, at, y.start, "dashed")
         drawing.text(at + 6, y.end + 26, f"this subset: {wanted}", "t")
-    rule = f", rule {curve.rule}" if curve.rule else ""
+    rule = f", rule {curve.rule or 'not recorded'}"
     pool = f", pool of {curve.pool} models" if curve.pool else ""
     tau = ""
     if curve.n_star is not None and curve.tau_pp is not None:
         tau = f"; n* is the first size whose gain is below {fmt.pp(curve.tau_pp, signed=False)} per step"
-    caption = f"Why this many items: worst-case P95 of |drift| by subset size{rule}{pool}{tau}."
+    caption = f"Why this many items: worst-case {name} of |drift| by size of a uniform draw{rule}{pool}{tau}."
     return Picture("course", caption, drawing.markup())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mince_gui.benchmarks import BENCHMARKS
+from mince_gui.report.bound import bound_of
 from mince_gui.report.format import coverage
 from mince_gui.report.intervals import approximate_ratio_interval, finite_population_interval
 from mince_gui.report.model import Coverage, Interval, MetricReport, Repeatability, Running, RunningPoint, Verdict
@@ -67,14 +68,20 @@ def ratio_of(cells: Sequence[tuple[float, float]]) -> Ratio | None:
     return Ratio(sum(cell[0] for cell in cells), trials, len(cells)) if trials > 0 else None
 
 
-def projected_interval(cells: Sequence[tuple[float, float]], total: int, *, ratio: bool) -> Interval | None:
-    """The 95 % interval of the full score, exact for pass/fail cells; None where there is no trial."""
+def projected_interval(
+    cells: Sequence[tuple[float, float]], total: int, *, ratio: bool, uniform: bool = True
+) -> Interval | None:
+    """The 95 % interval of the full score, exact for pass/fail cells; None where there is no trial.
+
+    `uniform` False: the items were not drawn uniformly, so that the exact interval is an approximation.
+    """
     score = ratio_of(cells)
     if score is None:
         return None
     if not ratio and all(_plain_cell(cell) for cell in cells):
         low, high = finite_population_interval(round(score.passed), score.items, total, level=LEVEL)
-        return Interval(low, high, LEVEL, "exact hypergeometric")
+        exact = uniform or len(cells) == total
+        return Interval(low, high, LEVEL, "exact hypergeometric" if exact else "approximate, as if drawn uniformly")
     low, high = approximate_ratio_interval([c[0] for c in cells], [c[1] for c in cells], total, level=LEVEL)
     return Interval(low, high, LEVEL, "approximate, linearised")
 
@@ -133,7 +140,7 @@ def metric_report(run: RunData, fact: MetricFacts, own: Reference | None, other:
     verdict, reason = _verdict(run, subset, drift, covered=covered, gap=gap)
     return MetricReport(
         name=fact.name, title=fact.title, ratio=fact.ratio, wanted=wanted, subset=subset,
-        interval=projected_interval(cells, run.total_items, ratio=fact.ratio), full=full,
+        interval=projected_interval(cells, run.total_items, ratio=fact.ratio, uniform=run.drawn_uniformly), full=full,
         drift_pp=drift, drift_basis=basis, difference_pp=difference,
         bound_pp=None if run.is_full else run.bound_pp, verdict=verdict, reason=reason,
         other=elsewhere, total_gap_pp=gap,
@@ -160,13 +167,21 @@ def _verdict(
         return "not judged", f"run with --limit {limit}: these items are not the frozen subset"
     if partial:
         return "not judged", f"{have} done; drift is judged only when every item of the subset is there"
+    if run.accepted:
+        number = len(run.accepted)
+        them = (
+            "item differs from what was frozen and was" if number == 1 else "items differ from what was frozen and were"
+        )
+        return "not judged", f"{number:,} {them} accepted when the pack was made"
     if not covered:
         return "not judged", "the full run lacks items of the benchmark"
-    if run.bound_pp is None:
+    bound = bound_of(run)
+    if bound is None:
         return "no bound", "the subset carries no bound"
-    if abs(drift) <= run.bound_pp + _EDGE_PP:
-        return "inside", "|drift| is within the P95 bound of the frozen subset"
-    return "outside", "|drift| is beyond the P95 bound of the frozen subset"
+    named = f"the bound of the frozen subset ({bound.name})"
+    if abs(drift) <= bound.pp + _EDGE_PP:
+        return "inside", f"|drift| is within {named}"
+    return "outside", f"|drift| is beyond {named}"
 
 
 def repeatability(run: RunData, own: Reference | None) -> Repeatability | None:
@@ -192,7 +207,7 @@ def running_score(run: RunData, fact: MetricFacts) -> Running | None:
     points = []
     for done in sorted({round(len(cells) * (i + 1) / steps) for i in range(steps)}):
         score = ratio_of(cells[:done])
-        bounds = projected_interval(cells[:done], run.total_items, ratio=fact.ratio)
+        bounds = projected_interval(cells[:done], run.total_items, ratio=fact.ratio, uniform=run.drawn_uniformly)
         if score is not None and bounds is not None:
             points.append(RunningPoint(done, score.percent, bounds.low, bounds.high))
     return Running(fact.name, fact.title, tuple(points)) if len(points) >= 3 else None

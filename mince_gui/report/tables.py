@@ -14,15 +14,22 @@ from mince_gui.report.model import MetricReport, Report, plain
 from mince_gui.report.speed import DECODE_RATE, ITEM_WALL, PREFILL_RATE, TIME_TO_FIRST
 from mince_gui.report.words import VERDICT_WORDS
 
+_UNSET = {"threads": "chosen by ONNX Runtime", "max_new_tokens": "the task's own"}
+"""Conditions that are None where nothing was asked for, and what then holds."""
+_LINE_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _FORMULA = re.compile(r"^[\s\x00]*[=+\-@＝＋－＠]|^[\t\r\n]")
 
 
 def safe_cell(value: str | float | None) -> str | float:
-    """A CSV cell: numbers stay numbers, None is empty, text that a spreadsheet would compute gets a leading '."""
+    """A CSV cell: numbers stay numbers, None is empty, text that a spreadsheet would compute gets a leading '.
+
+    Line breaks in text become blanks: readers disagree on which of them ends a row.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
-        return f"'{value}" if _FORMULA.search(value) else value
+        line = _LINE_BREAKS.sub(" ", value)
+        return f"'{line}" if _FORMULA.search(value) else line
     return value
 
 
@@ -30,6 +37,8 @@ def condition_lines(conditions: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(name, value) of every condition, known ones first; nested ones as "outer: inner"."""
     flat: dict[str, Any] = {}
     for key, value in plain(conditions).items():
+        if key in ("chat_template_sha256", "changed") and not value:
+            continue  # no template; nothing changed between sittings
         title = CONDITION_WORDS.get(key, key.replace("_", " "))
         if isinstance(value, dict) and value:
             flat.update({f"{title}: {inner}": value[inner] for inner in sorted(value)})
@@ -37,7 +46,8 @@ def condition_lines(conditions: Mapping[str, Any]) -> list[tuple[str, str]]:
             flat[title] = value
     order = {title: place for place, title in enumerate(CONDITION_WORDS.values())}
     names = sorted(flat, key=lambda name: (order.get(name.partition(": ")[0], len(order)), name))
-    return [(name, _condition(flat[name])) for name in names]
+    unset = {CONDITION_WORDS[key]: words for key, words in _UNSET.items()}
+    return [(name, unset[name] if name in unset and flat[name] is None else _condition(flat[name])) for name in names]
 
 
 def _condition(value: Any) -> str:
@@ -72,7 +82,7 @@ def csv_text(report: Report) -> str:
 
 
 def _csv_row(report: Report, metric: MetricReport) -> dict[str, str | float | None]:
-    span = metric.interval
+    span, bound = metric.interval, report.bound
     return {
         "run_id": report.run_id, "benchmark": report.benchmark, "model": report.model, "subset": report.subset_name,
         "created": report.created, "metric": metric.name,
@@ -88,6 +98,9 @@ def _csv_row(report: Report, metric: MetricReport) -> dict[str, str | float | No
         "own_full_source": _source(report, "own full run"),
         "drift_pp": metric.drift_pp, "drift_basis": metric.drift_basis, "difference_pp": metric.difference_pp,
         "bound_pp": metric.bound_pp,
+        "bound_rule": None if bound is None else bound.rule,
+        "bound_quantile": None if bound is None else bound.quantile,
+        "bound_draws": None if bound is None else "uniform", "sampler": report.sampler,
         "verdict": VERDICT_WORDS[metric.verdict], "reason": metric.reason,
         "other_full_percent": None if metric.other is None else metric.other.percent,
         "other_full_source": _source(report, "total gap"), "total_gap_pp": metric.total_gap_pp,
@@ -96,7 +109,9 @@ def _csv_row(report: Report, metric: MetricReport) -> dict[str, str | float | No
         "full_seconds": report.speedup.full_seconds, "subset_seconds": report.speedup.subset_seconds,
         **_medians(report),
         **{name: _condition(plain(report.conditions.get(name))) for name in ("device", "runtime", "timing")},
-        "items_capped": report.capped, "warnings": " | ".join(report.warnings),
+        "items_capped": report.capped, "items_accepted_differing": len(report.content.accepted),
+        "items_unverified": report.content.unverified, "pack_sha256": report.content.pack_sha256,
+        "warnings": " | ".join(report.warnings),
     }  # fmt: skip
 
 
@@ -163,6 +178,11 @@ def markdown_text(report: Report) -> str:
     if has_other:
         header[4:4] = ["stored full", "total gap"]
     lines += _md_table(header, rows)
+    if report.bound is not None:
+        lines.append(f"- bound ({md_escape(report.bound.name)}): {md_escape(report.bound.meaning)}")
+    lines.append(f"- sampler: {md_escape(report.sampler)}")
+    if report.content.pack_sha256:
+        lines.append(f"- pack, SHA-256: {report.content.pack_sha256}")
     for source in report.sources:
         lines.append(f"- {source.use}: {md_escape(_source(report, source.use))}, {md_escape(source.source)}")
     lines += [f"- {line.part}: {md_escape(line.words)}" for line in report.split]

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+UNIFORM = ("uniform", "full")
+"""Samplers whose subsets are uniform draws, which bound and exact intervals are computed for."""
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -50,6 +53,18 @@ class RunData:
     device_key: str
     """Equal for runs on the same machine, runtime and timing mode: only those make a speedup."""
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    sampler: str = "uniform"
+    """How the subset was drawn: uniform, stratified, full, ... Bound and exact intervals are those of uniform draws."""
+    accepted: tuple[str, ...] = ()
+    """Items of the subset whose content differs from what was frozen, and was accepted when the pack was made."""
+    unverified: int = 0
+    """How many items of the subset have no content hash, so that nothing proves their content."""
+    pack_sha256: str = ""
+
+    @property
+    def drawn_uniformly(self) -> bool:
+        """Whether the statistics of uniform draws (bound, exact interval) are those of this subset."""
+        return self.sampler in UNIFORM
 
     @property
     def is_full(self) -> bool:
@@ -64,8 +79,8 @@ ReferenceKind = Literal["own full run", "imported", "typed in", "shipped with th
 class Reference:
     """A stored full-benchmark score: what it is and where it comes from.
 
-    `same_model` = the very model of the run (same precision): only then a difference is drift,
-    otherwise it is the total gap. `rows` are per-item outcomes where known.
+    Only an own full run, and the demo's for the very model folder (`model_sha256`), make a difference drift;
+    against any other reference it is the total gap. `rows` are per-item outcomes where known.
     """
 
     reference_id: str
@@ -76,6 +91,8 @@ class Reference:
     source: str
     date: str
     precision: str = ""
+    task: str = ""
+    model_sha256: str = ""
     wall_seconds: float | None = None
     device_key: str = ""
     rows: Mapping[str, Mapping[str, tuple[float, float]]] | None = None

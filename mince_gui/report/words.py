@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mince_gui.report import format as fmt
-from mince_gui.report.model import Coverage, MetricReport, Repeatability, Speedup, SplitLine, Verdict
+from mince_gui.report.model import Bound, Coverage, MetricReport, Repeatability, Speedup, SplitLine, Verdict
 from mince_gui.report.scores import limit_of
 from mince_gui.report.types import Reference, RunData
 
 _GRAVITY: tuple[Verdict, ...] = (
-    "outside", "not judged", "no score", "no bound", "inside", "total gap only", "no full score", "full run"
+    "outside", "not judged", "no score", "no bound", "total gap only", "no full score", "inside", "full run"
 )  # fmt: skip
 _HEADS: dict[Verdict, str] = {
     "inside": "Inside the bound",
@@ -22,6 +22,8 @@ _HEADS: dict[Verdict, str] = {
     "full run": "Full run",
     "no score": "No score",
 }
+_NAMED = 5
+"""Items that a warning names before it says that there are more."""
 VERDICT_WORDS = _HEADS
 """What each verdict is called in documents and in the window."""
 
@@ -34,14 +36,21 @@ def name_of(reference: Reference) -> str:
 
 
 def overall(metrics: Sequence[MetricReport]) -> Verdict:
-    """The gravest verdict of the metrics: inside only where no metric is outside, unjudged or without a score."""
-    return min((metric.verdict for metric in metrics), key=_GRAVITY.index, default="no score")
+    """The gravest verdict of the metrics. Inside only where every metric is; where only some are, not judged."""
+    gravest: Verdict = min((metric.verdict for metric in metrics), key=_GRAVITY.index, default="no score")
+    return "not judged" if gravest != "outside" and 0 < len(_inside(metrics)) < len(metrics) else gravest
+
+
+def _inside(metrics: Sequence[MetricReport]) -> list[MetricReport]:
+    return [metric for metric in metrics if metric.verdict == "inside"]
 
 
 def headline(metrics: Sequence[MetricReport]) -> MetricReport | None:
-    """The metric that the banner names: of those with the overall verdict, the largest |drift| (or total gap)."""
+    """The metric that the banner names: of those that it speaks of, the largest |drift| (or total gap)."""
     verdict = overall(metrics)
-    candidates = [metric for metric in metrics if metric.verdict == verdict]
+    # Where only a part could be judged, the banner tells that part.
+    partly = _inside(metrics) if verdict == "not judged" else []
+    candidates = partly or [metric for metric in metrics if metric.verdict == verdict]
     return max(candidates, key=lambda m: abs(m.drift_pp or m.total_gap_pp or 0.0), default=None)
 
 
@@ -52,11 +61,15 @@ def banner(
     metrics: Sequence[MetricReport],
     speed: Speedup,
     other: Reference | None,
+    bound: Bound | None,
 ) -> str:
     """One sentence: verdict, score, drift (or total gap) and speed; a partial run says so at once."""
     verdict = overall(metrics)
     metric = headline(metrics)
     head = _HEADS[verdict]
+    inside = len(_inside(metrics))
+    if verdict == "not judged" and inside:
+        head = f"{_HEADS['inside']} on {inside} of {len(metrics)} metrics"
     if limit_of(run) is not None:
         head += f" (--limit {limit_of(run)})"
     if not coverage.complete:
@@ -68,8 +81,8 @@ def banner(
     if metric.drift_pp is not None:
         so_far = "drift so far" if metric.partial else "drift"
         parts.append(f"{so_far} {fmt.pp(metric.drift_pp)}{of_part}")
-        if metric.bound_pp is not None:
-            parts.append(f"bound {fmt.pp(metric.bound_pp, signed=False)}")
+        if bound is not None:
+            parts.append(f"bound {fmt.pp(bound.pp, signed=False)} ({bound.name})")
     elif metric.total_gap_pp is not None and other is not None:
         named = name_of(other)
         parts.append(f"total gap {fmt.pp(metric.total_gap_pp)}{of_part} to the full score of {named} ({other.kind})")
@@ -93,6 +106,7 @@ def warnings(
     metrics: Sequence[MetricReport],
     own: Reference | None,
     repeats: Repeatability | None,
+    bound: Bound | None,
 ) -> tuple[str, ...]:
     """What a reader must know before trusting the numbers."""
     found = []
@@ -107,6 +121,23 @@ def warnings(
         found.append(
             f"Only {fmt.coverage(coverage.done, coverage.wanted)} are done ({causes}). Every score is of this part, "
             "which was not drawn at random: the intervals do not account for that."
+        )
+    if run.accepted:
+        named = ", ".join(run.accepted[:_NAMED]) + (" and more" if len(run.accepted) > _NAMED else "")
+        found.append(
+            f"{fmt.coverage(len(run.accepted), len(run.subset_keys))} differ in content from what was frozen and were "
+            f"accepted when the pack was made ({named}): the score is not quite of the frozen subset, and drift is not "
+            "judged."
+        )
+    if run.unverified:
+        found.append(
+            f"{fmt.coverage(run.unverified, len(run.subset_keys))} carry no content hash in the subset: nothing proves "
+            "that they are the ones that were frozen."
+        )
+    if not run.drawn_uniformly:
+        found.append(
+            f"The subset was drawn by another sampler ({run.sampler}): bound and intervals are computed for uniform "
+            "draws, and so approximate for this subset."
         )
     short = [metric.title for metric in metrics if coverage.done > metric.done]
     if short:
@@ -126,16 +157,22 @@ def warnings(
             f"{run.capped:,} {'answer was' if run.capped == 1 else 'answers were'} cut at the token budget and scored "
             "as cut."
         )
-    if any(metric.verdict == "outside" for metric in metrics):
+    if bound is not None and any(metric.verdict == "outside" for metric in metrics):
         found.append(
-            "Outside the bound is expected for about 1 subset in 20 even when nothing is wrong, and when the model is "
-            "unlike the calibration pool; it is drift of the subset, not damage to the model."
+            f"Outside the bound is expected for {bound.outside_by_chance}, even when nothing is wrong, and when the "
+            "model is unlike the calibration pool; it is drift of the subset, not damage to the model."
         )
     return tuple(found)
 
 
-def split_lines(run: RunData, metrics: Sequence[MetricReport], own: Reference | None) -> tuple[SplitLine, ...]:
-    """Sampling, quantisation, hardware: the part that is known, and which run is missing for the others."""
+def split_lines(
+    run: RunData, metrics: Sequence[MetricReport], own: Reference | None, paired: RunData | None
+) -> tuple[SplitLine, ...]:
+    """Sampling, quantisation, hardware: the part that is known, and which run the others would take.
+
+    Whether such runs exist is not looked up here, so that nothing is said to be missing; nor is what a paired run was.
+    """
+    hint = "" if paired is None else f"; what the paired run of {paired.model} shows stands in its own table"
     drifts = {m.name: m.drift_pp for m in metrics if m.drift_pp is not None}
     if run.is_full:
         sampling = "none: the whole benchmark was run"
@@ -149,10 +186,12 @@ def split_lines(run: RunData, metrics: Sequence[MetricReport], own: Reference | 
     return (
         SplitLine("sampling drift", drifts, sampling),
         SplitLine(
-            "quantisation delta", {}, "cannot be separated: a run of the unquantised model on the same items is missing"
+            "quantisation delta", {},
+            f"not compared in this report: it takes a run of the unquantised model on the same items{hint}",
         ),
         SplitLine(
-            "hardware delta", {}, "cannot be separated: a run of the same model folder on the CPU (or NPU) on the same "
-            "items is missing"
+            "hardware delta", {},
+            "not compared in this report: it takes a run of the same model folder on the CPU (or NPU) on the same "
+            f"items{hint}",
         ),
     )  # fmt: skip

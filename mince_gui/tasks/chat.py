@@ -1,7 +1,8 @@
 """Chat templates of model folders, rendered in a sandbox.
 
-A template comes from elsewhere: it runs in jinja's immutable sandbox with the settings and functions that
-templates rely on (those of the transformers library) and sees nothing but messages and the special tokens.
+A template comes from elsewhere: it runs in a sandbox with the settings and functions that templates rely on
+(those of the transformers library) and sees nothing but messages, the special tokens and one date, which is given:
+a run keeps it, so that its prompts stay the same however long it takes.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import Any, Literal
 from jinja2 import Template, TemplateError, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mince_gui.base.canonical import sha256_text
 from mince_gui.base.errors import InputError, UsageError
+from mince_gui.tasks.sandbox import Sandbox
 from mince_gui.tasks.types import Message
 
 _CONFIG = "tokenizer_config.json"
+_NOW = "strftime_now"
 _MAX_BYTES = 32 << 20
 _REMEDY = "Name a good template file with --chat-template FILE, or run without one: --chat-template none."
 
@@ -52,17 +54,13 @@ def _tojson(
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
-def _strftime_now(format: str) -> str:
-    return datetime.datetime.now().astimezone().strftime(format)
+def _environment(today: datetime.date) -> Sandbox:
+    def strftime_now(format: str) -> str:
+        return datetime.datetime.combine(today, datetime.time()).strftime(format)
 
-
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
-    )
-    environment.filters["tojson"] = _tojson
+    environment = Sandbox([_Generation, loopcontrols], {"tojson": _tojson})
     environment.globals["raise_exception"] = _raise_exception
-    environment.globals["strftime_now"] = _strftime_now
+    environment.globals[_NOW] = strftime_now
     return environment
 
 
@@ -73,6 +71,7 @@ class ChatTemplate:
     source: str
     origin: Path
     tokens: Mapping[str, str]
+    _sandbox: Sandbox = field(repr=False, compare=False)
     _compiled: Template = field(repr=False, compare=False)
 
     @property
@@ -85,12 +84,18 @@ class ChatTemplate:
         """Whether the template has a switch for thinking, which is then off."""
         return "enable_thinking" in self.source
 
+    @property
+    def uses_date(self) -> bool:
+        """Whether prompts may change with the date."""
+        return _NOW in self.source
+
     def render(self, messages: Sequence[Message]) -> str:
         """The prompt text, ending where the model is to speak. Raises InputError if the template fails.
 
         The text holds whatever special tokens the template writes (often BOS): encode it without adding more.
         """
         switches = {"enable_thinking": False} if self.thinking_off else {}
+        self._sandbox.begin()
         try:
             return self._compiled.render(
                 messages=[dict(message) for message in messages],
@@ -109,8 +114,9 @@ class ChatTemplate:
             LookupError,
             AttributeError,
             RecursionError,
+            MemoryError,
         ) as exc:
-            raise InputError(f"{self.origin}: the chat template failed: {exc}", _REMEDY) from exc
+            raise InputError(f"{self.origin}: the chat template failed: {exc or type(exc).__name__}", _REMEDY) from exc
 
 
 def _read_text(path: Path) -> str:
@@ -170,13 +176,16 @@ def _find(model_dir: Path) -> tuple[str, Path] | None:
     return None
 
 
-def load_template(model_dir: Path, choice: Literal["auto", "none"] | Path) -> ChatTemplate | None:
+def load_template(
+    model_dir: Path, choice: Literal["auto", "none"] | Path, *, today: datetime.date
+) -> ChatTemplate | None:
     """The chat template of a model folder, or of a file of one's own.
 
     `choice` "auto" looks for chat_template.jinja, then `chat_template` in tokenizer_config.json, then in
     chat_template.json, as transformers does; None means that there is none. "none" gives None. A Path is read
     as a jinja file, or as JSON with a `chat_template` field if it ends in .json. Special tokens come from the
-    folder's tokenizer_config.json (or special_tokens_map.json) in all cases.
+    folder's tokenizer_config.json (or special_tokens_map.json) in all cases. `today` is the day that
+    `strftime_now` of a template tells, at midnight.
     Raises InputError, naming the file, for one that is broken.
     """
     if choice == "none":
@@ -194,8 +203,9 @@ def load_template(model_dir: Path, choice: Literal["auto", "none"] | Path) -> Ch
         text = named if named is not None else _read_text(origin)
     else:
         raise UsageError(f"The chat template '{choice}' is neither auto, none nor a file.")
+    sandbox = _environment(today)
     try:
-        compiled = _environment().from_string(text)
+        compiled = sandbox.compiled(text)
     except (TemplateError, RecursionError) as exc:
         raise InputError(f"{origin}: the chat template is broken: {exc}", _REMEDY) from exc
-    return ChatTemplate(text, origin, _special_tokens(model_dir), compiled)
+    return ChatTemplate(text, origin, _special_tokens(model_dir), sandbox, compiled)

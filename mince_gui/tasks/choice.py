@@ -57,6 +57,11 @@ class MultipleChoice:
         """No: choices are read after the plain prompt."""
         return False
 
+    @property
+    def kind(self) -> Literal["choice", "generate"]:
+        """Choices are weighed, nothing is generated."""
+        return "choice"
+
     def request(
         self, doc: Doc, fewshot: Sequence[Doc], *, render: Render | None, max_new_tokens: int | None
     ) -> Request:

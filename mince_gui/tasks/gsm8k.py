@@ -70,6 +70,11 @@ def tasks() -> list[WordProblems]:
 _BY_NAME = {task.name: task for task in tasks()}
 
 
+def task(name: str = _DEFAULT) -> WordProblems:
+    """The GSM8K task of that name, whether it can be run yet or not. Raises KeyError for another."""
+    return _BY_NAME[name]
+
+
 def extract(text: str, filter_name: str, task: str = _DEFAULT) -> str:
     """What "strict-match" or "flexible-extract" of a GSM8K task reads in a response; "[invalid]" if nothing.
 

@@ -13,7 +13,9 @@ from mince_gui.tasks.types import Task
 
 @cache
 def _tasks() -> dict[str, Task]:
-    every: list[Task] = [Ifeval(), Ifeval("leaderboard_ifeval"), *gsm8k.tasks(), *mmlu.tasks(), *demo.tasks()]
+    # Packs carry no training rows of GSM8K yet: a task that shows some cannot be run.
+    word_problems = [task for task in gsm8k.tasks() if not task.shots]
+    every: list[Task] = [Ifeval(), Ifeval("leaderboard_ifeval"), *word_problems, *mmlu.tasks(), *demo.tasks()]
     return {task.name: task for task in every}
 
 

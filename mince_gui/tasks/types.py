@@ -71,6 +71,11 @@ class Task(Protocol):
         ...
 
     @property
+    def kind(self) -> Literal["choice", "generate"]:
+        """What its requests ask for; only generated text has a token budget."""
+        ...
+
+    @property
     def shots(self) -> int:
         """How many few-shot docs `request` takes from `fewshot`; 0 where it needs none or has its own."""
         ...

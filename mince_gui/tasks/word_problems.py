@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from mince_gui.base.errors import InputError, MinceError, UsageError
 from mince_gui.tasks.parts import Turn, given_text, text_field, to_prompt
@@ -73,6 +74,11 @@ class WordProblems:
         """Exact match by either filter."""
         return tuple(f"exact_match,{name}" for name in FILTERS)
 
+    @property
+    def kind(self) -> Literal["choice", "generate"]:
+        """The answer is generated."""
+        return "generate"
+
     def request(
         self, doc: Doc, fewshot: Sequence[Doc], *, render: Render | None, max_new_tokens: int | None
     ) -> Request:
@@ -91,7 +97,7 @@ class WordProblems:
         if len(fewshot) < self.shots:
             raise InputError(
                 f"Task {self.name} shows {self.shots} training examples per question; {len(fewshot)} were given.",
-                "Make the pack with few-shot docs, or take a task that needs none (gsm8k_cot_zeroshot, gsm8k_cot).",
+                "Take a task that needs none: gsm8k_cot_zeroshot or gsm8k_cot.",
             )
         return [(text_field(shot, "question"), text_field(shot, "answer")) for shot in fewshot[: self.shots]]
 

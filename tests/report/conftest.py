@@ -69,7 +69,8 @@ def make_run(full_rows: Rows) -> MakeRun:
             evidence={
                 "sizes": [50, 100, 150, 200, 250, 300, 350, 400, 450, 500],
                 "p95_pp": [12.4, 8.6, 6.8, 5.6, 4.6, 3.8, 3.1, 2.5, 1.9, 1.2],
-                "n_star": 250, "tau_pp": 1.0, "worst": "per-model", "pool": [f"model {i}" for i in range(17)],
+                "n_star": 250, "tau_pp": 1.0, "quantile": 0.95, "rule": "per-model",
+                "pool": [f"model {i}" for i in range(17)],
             },
         )  # fmt: skip
         return replace(run, **fields)

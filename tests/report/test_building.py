@@ -138,6 +138,38 @@ def test_one_metric_outside_makes_the_run_outside(make_run: MakeRun, make_own: M
     assert any("1 subset in 20" in warning for warning in report.warnings)
 
 
+@pytest.mark.parametrize(
+    ("rule", "quantile", "words"),
+    [("joint", 0.8, "about 1 subset in 5,"), ("joint", 0.7, "about 30 % of subsets,"), ("joint", None, "some subsets,"),
+     ("per-model", 0.99, "about 1 subset in 100, on each metric,"), ("joint", 7, "some subsets,")],
+)  # fmt: skip
+def test_how_often_the_bound_is_passed_by_chance_follows_from_the_quantile(
+    make_run: MakeRun, make_own: MakeReference, rule: str, quantile: float | None, words: str
+) -> None:
+    evidence = {"rule": rule, "quantile": quantile}
+    report = build(make_run(bound_pp=0.0, evidence=evidence), own_full=make_own(), other=None)
+    assert report.verdict == "outside"
+    assert any(f"expected for {words}" in warning for warning in report.warnings)
+
+
+def test_a_bound_without_evidence_claims_no_quantile_and_no_rule(make_run: MakeRun, make_own: MakeReference) -> None:
+    report = build(make_run(evidence={}), own_full=make_own(), other=None)
+    assert report.bound is not None
+    assert report.bound.name == "quantile not recorded, rule not recorded"
+    assert "95" not in report.bound.meaning + report.banner
+
+
+def test_inside_is_said_of_the_metrics_that_were_judged_alone(make_run: MakeRun, make_own: MakeReference) -> None:
+    own = make_own()
+    assert own.rows is not None
+    only = {key: {STRICT: row[STRICT]} for key, row in own.rows.items()}
+    report = build(make_run(), own_full=replace(own, rows=only), other=None)
+    assert [metric.verdict for metric in report.metrics].count("inside") == 1
+    assert report.verdict == "not judged"
+    assert report.banner.startswith("Inside the bound on 1 of 4 metrics: IFEVAL prompt strict")
+    assert report.headline == STRICT
+
+
 def test_another_precisions_full_score_gives_a_total_gap_and_no_drift(
     make_run: MakeRun, make_other: MakeReference
 ) -> None:
@@ -338,10 +370,18 @@ def test_latency_agrees_with_numpy_and_leaves_out_what_was_not_timed(make_run: M
 
 def test_the_split_names_the_runs_that_are_missing(make_run: MakeRun, make_own: MakeReference) -> None:
     without = build(make_run(), own_full=None, other=None)
-    assert [line.words.startswith("cannot be separated") for line in without.split] == [True, True, True]
+    assert without.split[0].words.startswith("cannot be separated")
+    assert all(line.words.startswith("not compared in this report") for line in without.split[1:])
     with_full = build(make_run(), own_full=make_own(), other=None)
-    assert [line.words.startswith("cannot be separated") for line in with_full.split] == [False, True, True]
+    assert not with_full.split[0].words.startswith("cannot be separated")
     assert with_full.split[0].values_pp[STRICT] == with_full.metric(STRICT).drift_pp
+
+
+def test_the_split_claims_nothing_of_runs_that_nobody_looked_for(make_run: MakeRun) -> None:
+    paired = build(make_run(), own_full=None, other=None, paired=make_run(model="Phi-4 BF16"))
+    for line in paired.split[1:]:
+        assert "missing" not in line.words
+        assert "the paired run of Phi-4 BF16" in line.words
 
 
 def test_a_full_score_that_shipped_is_not_called_an_own_full_run(make_run: MakeRun, make_own: MakeReference) -> None:

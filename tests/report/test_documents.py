@@ -27,7 +27,7 @@ from mince_gui.report import (
 )  # fmt: skip
 from mince_gui.report.pictures import pictures
 from mince_gui.report.svg import ticks
-from mince_gui.report.tables import md_escape, safe_cell
+from mince_gui.report.tables import condition_lines, md_escape, safe_cell
 
 MakeRun = Callable[..., RunData]
 MakeReference = Callable[..., Reference]
@@ -140,7 +140,89 @@ def test_every_text_cell_of_the_csv_is_safe_and_numbers_stay_numbers(hostile_rep
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1"])
 def test_text_that_a_spreadsheet_would_compute_is_neutralised(text: str) -> None:
-    assert safe_cell(text) == f"'{text}"
+    assert safe_cell(text) == "'" + text.replace("\r", " ").replace("\n", " ")
+
+
+@pytest.mark.parametrize("sign", ["\r", "\n", "\r\n", "\v", "\f", "\x85", "\u2028"])
+def test_a_line_break_in_a_name_starts_no_row_of_the_csv(report: Report, sign: str) -> None:
+    text = csv_text(replace(report, model=f"evil{sign}=1+1", warnings=(f"a{sign}@b",)))
+    header, *lines = csv.reader(io.StringIO(text, newline=""))
+    assert [len(line) for line in lines] == [len(header)] * len(report.metrics)
+    assert {line[header.index("model")] for line in lines} == {"evil =1+1"}
+    assert len(text.splitlines()) == 1 + len(report.metrics)
+
+
+def all_documents(report: Report) -> list[str]:
+    return [html_text(report), markdown_text(report), csv_text(report), json_text(report)]
+
+
+def test_every_document_says_by_which_rule_and_quantile_the_bound_was_made(
+    make_run: MakeRun, make_own: MakeReference
+) -> None:
+    run = make_run()
+    joint = replace(run, evidence={**run.evidence, "rule": "joint", "quantile": 0.8})
+    report = build(joint, own_full=make_own(), other=None)
+    for text in all_documents(report):
+        assert "joint" in text
+        assert not re.search(r"P95\b(?! of)|95 % of uniform|per-model", text)
+    for text in (html_text(report), markdown_text(report)):
+        assert "P80, rule joint" in text
+        assert "80 % of uniform random subsets of this size keep every model and metric" in text
+    first = next(csv.DictReader(io.StringIO(csv_text(report))))
+    assert (first["bound_rule"], first["bound_quantile"], first["sampler"]) == ("joint", "0.8", "uniform")
+    body = json.loads(json_text(report))
+    assert (body["bound"]["rule"], body["bound"]["quantile"], body["bound"]["pp"]) == ("joint", 0.8, 4.6)
+    captions = [picture.caption + str(picture.svg) for picture in pictures(report) if "bound" in picture.caption]
+    assert captions
+    assert all("P80, rule joint" in caption for caption in captions)
+
+
+def test_a_stratified_subset_has_no_exact_interval_and_no_bound_of_its_own(
+    make_run: MakeRun, make_own: MakeReference
+) -> None:
+    report = build(make_run(sampler="stratified"), own_full=make_own(), other=None)
+    assert {metric.interval.method for metric in report.metrics if metric.interval} == {
+        "approximate, as if drawn uniformly", "approximate, linearised",
+    }  # fmt: skip
+    assert report.bound is not None
+    assert report.bound.name == "P95 of uniform draws, rule per-model"
+    assert "the bound is not its own" in report.bound.meaning
+    assert any("stratified" in warning for warning in report.warnings)
+    for text in all_documents(report):
+        assert "stratified" in text
+        assert "exact hypergeometric" not in text
+    for text in (html_text(report), markdown_text(report)):
+        assert "by inverting the hypergeometric" not in text
+
+
+def test_accepted_and_unverified_items_are_in_every_document_and_nothing_is_judged(
+    make_run: MakeRun, make_own: MakeReference
+) -> None:
+    run = make_run(accepted=("1003", "1009"), unverified=4, pack_sha256="cd" * 32)
+    report = build(run, own_full=make_own(), other=None)
+    assert report.verdict == "not judged"
+    assert all("2 items differ from what was frozen" in metric.reason for metric in report.metrics)
+    for text in all_documents(report):
+        assert "2 of 250 items differ in content" in text
+        assert "4 of 250 items carry no content hash" in text
+        assert "cd" * 32 in text
+    first = next(csv.DictReader(io.StringIO(csv_text(report))))
+    assert (first["items_accepted_differing"], first["items_unverified"]) == ("2", "4")
+
+
+def test_what_was_not_asked_for_is_said_and_what_is_not_there_is_left_out(make_run: MakeRun) -> None:
+    given = {
+        "threads": None,
+        "max_new_tokens": None,
+        "chat_template": "none",
+        "chat_template_sha256": "",
+        "driver": None,
+    }
+    lines = dict(condition_lines(given))
+    assert lines == {
+        "threads": "chosen by ONNX Runtime", "token budget per answer": "the task's own", "chat template": "none",
+        "driver": "not recorded",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("value", ["Phi-4", "a=b", "", 3, -2.5])

@@ -30,6 +30,7 @@ _CHATS = {
     ],
 }
 _HELLO = [{"role": "user", "content": "Hello"}]
+_DAY = datetime.date(2025, 5, 5)
 
 
 def _config(folder: Path, **content: Any) -> Path:
@@ -38,22 +39,17 @@ def _config(folder: Path, **content: Any) -> Path:
 
 
 def _load(folder: Path, choice: Literal["auto"] | Path = "auto") -> ChatTemplate:
-    template = load_template(folder, choice)
+    template = load_template(folder, choice, today=_DAY)
     assert template is not None
     return template
-
-
-def _today() -> str:
-    return datetime.datetime.now().astimezone().strftime("%d %b %Y")
 
 
 @pytest.mark.parametrize("case", _EXPECTED)
 def test_templates_of_known_kinds_render_as_in_transformers(tmp_path: Path, case: str) -> None:
     kind, chat = case.split("/")
     _config(tmp_path, bos_token="<s>", eos_token={"content": "</s>", "lstrip": False})
-    before = _today()
     text = _load(tmp_path, _TEMPLATES / f"{kind}.jinja").render(_CHATS[chat])
-    assert text in {_EXPECTED[case].replace("5 May 2025", day) for day in (before, _today())}
+    assert text == _EXPECTED[case].replace("5 May 2025", "05 May 2025")
 
 
 def test_the_switch_for_thinking_is_known_and_off(tmp_path: Path) -> None:
@@ -90,9 +86,9 @@ def test_special_tokens_may_lie_in_their_own_file(tmp_path: Path) -> None:
 
 
 def test_no_template_anywhere_is_none_and_none_asked_for_is_none(tmp_path: Path) -> None:
-    assert load_template(_config(tmp_path, bos_token="<s>"), "auto") is None
+    assert load_template(_config(tmp_path, bos_token="<s>"), "auto", today=_DAY) is None
     (tmp_path / "chat_template.jinja").write_text("{% broken", encoding="utf-8")
-    assert load_template(tmp_path, "none") is None
+    assert load_template(tmp_path, "none", today=_DAY) is None
 
 
 def test_a_file_of_ones_own_may_be_json(tmp_path: Path) -> None:
@@ -101,7 +97,7 @@ def test_a_file_of_ones_own_may_be_json(tmp_path: Path) -> None:
     assert _load(tmp_path, own).render(_HELLO) == "mine"
     own.write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match=r"own\.json: no 'chat_template'"):
-        load_template(tmp_path, own)
+        load_template(tmp_path, own, today=_DAY)
 
 
 @pytest.mark.parametrize(
@@ -119,21 +115,21 @@ def test_a_file_of_ones_own_may_be_json(tmp_path: Path) -> None:
 def test_a_broken_file_is_named(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=name) as caught:
-        load_template(tmp_path, "auto")
+        load_template(tmp_path, "auto", today=_DAY)
     assert "--chat-template none" in caught.value.remedy
 
 
 def test_a_file_or_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"own\.jinja: cannot be read"):
-        load_template(tmp_path, tmp_path / "own.jinja")
+        load_template(tmp_path, tmp_path / "own.jinja", today=_DAY)
     with pytest.raises(InputError, match="no such model folder"):
-        load_template(tmp_path / "model", "auto")
+        load_template(tmp_path / "model", "auto", today=_DAY)
 
 
 def test_an_unknown_choice_is_refused(tmp_path: Path) -> None:
     choice: Any = "always"
     with pytest.raises(UsageError, match="'always'"):
-        load_template(tmp_path, choice)
+        load_template(tmp_path, choice, today=_DAY)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +153,80 @@ def test_a_template_that_fails_or_breaks_out_is_an_error_that_names_it(
     template = _load(tmp_path)
     with pytest.raises(InputError, match=rf"chat_template\.jinja: .*({reason})"):
         template.render(_HELLO)
+
+
+_DOUBLED = "{% set ns = namespace(x='ab') %}{% for i in range(60) %}%s{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ 'a' * 100000000000 }}",
+        "{{ [1] * 100000000000 }}",
+        "{{ 10 ** (10 ** 10) }}",
+        "{{ '%100000000000d' % 1 }}",
+        "{{ '%*d' % (10000000000, 1) }}",
+        "{{ '{:>100000000000}'.format(1) }}",
+        "{{ '{:>{w}}'.format(1, w=10000000000) }}",
+        "{{ 'a'.ljust(100000000000) }}",
+        "{{ 'a' | center(100000000000) }}",
+        "{{ ['a'] | map('center', 100000000000) | list }}",
+        "{{ ('x\n' * 1000000) | indent(1000000) }}",
+        "{{ ('a' * 1000000).replace('a', 'b' * 1000000) }}",
+        "{{ ('a' * 1000000) | replace('a', 'b' * 1000000) }}",
+        "{{ (['a'] * 1000000) | join('b' * 1000000) }}",
+        "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
+        "{% for i in range(100000) %}{% for j in range(100000) if j < 0 %}{% endfor %}{% endfor %}",
+        "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
+        "{% for i in range(9) recursive %}{% if loop.depth < 30 %}{{ loop(range(9)) }}{% endif %}{% endfor %}",
+        _DOUBLED.replace("%s", "{% set ns.x = ns.x ~ ns.x %}"),
+        _DOUBLED.replace("%s", "{% set ns.x = ns.x + ns.x %}"),
+        _DOUBLED.replace("%s", "{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}"),
+        _DOUBLED.replace("%s", "{% set ns.x = [ns.x, ns.x] %}") + "{{ ns.x }}",
+        _DOUBLED.replace("%s", "{% set ns.x = [ns.x, ns.x] %}") + "{{ ns.x | tojson }}",
+        "{% set ns = namespace(x=10) %}{% for i in range(60) %}{% set ns.x = ns.x * ns.x %}{% endfor %}",
+        "{% for i in range(100000) %}" + "word " * 1000 + "{% endfor %}",
+        "{{ lipsum(n=1000000000) }}",
+    ],
+)
+def test_a_template_that_asks_for_the_world_is_refused_before_it_gets_it(tmp_path: Path, source: str) -> None:
+    (tmp_path / "chat_template.jinja").write_text(source, encoding="utf-8")
+    with pytest.raises(InputError, match=r"chat_template\.jinja: .*(work|value|width|lipsum)") as caught:
+        _load(tmp_path).render(_HELLO)
+    assert "--chat-template" in caught.value.remedy
+
+
+def test_a_long_conversation_is_no_work_to_speak_of(tmp_path: Path) -> None:
+    chat = [{"role": ("user", "assistant")[i % 2], "content": "word " * 4000} for i in range(40)]
+    template = _load(tmp_path, _TEMPLATES / "llama3_kind.jinja")
+    for _ in range(3):  # each rendering has the whole budget
+        assert template.render(chat).count("word") == 160_000
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{{ 'a' ~ 1 ~ none ~ 'b' }}", "a1Noneb"),
+        ("{% for m in messages if m.role == 'user' %}{{ loop.last }}{{ loop.length }}{% endfor %}", "True1"),
+        ("{{ messages | selectattr('role', 'equalto', 'user') | map(attribute='content') | join(', ') }}", "Hello"),
+        ("{{ '%s-%02d' % ('a', 7) }}{{ '{}:{}'.format(1, 'x') }}", "a-071:x"),
+        ("{{ 2 ** 10 + 3 * 4 % 5 }}{{ [1] + [2] }}{{ 'ab' * 2 }}{{ 1.5 * 2 }}", "1026[1, 2]abab3.0"),
+        ("{% macro m(a) %}<{{ a }}{{ caller() }}>{% endmacro %}{% call m('x') %}y{% endcall %}", "<xy>"),
+        ("{{ undefined_name }}{{ messages[0] | tojson }}", '{"role": "user", "content": "Hello"}'),
+        ("{{ 'a,b'.split(',') | last }}{{ ' x '.strip() }}{{ 'ab'.startswith('a') }}", "bxTrue"),
+    ],
+)
+def test_counting_changes_nothing_of_what_is_rendered(tmp_path: Path, source: str, expected: str) -> None:
+    (tmp_path / "chat_template.jinja").write_text(source, encoding="utf-8")
+    assert _load(tmp_path).render(_HELLO) == expected
+
+
+def test_a_template_tells_the_date_that_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "chat_template.jinja").write_text("{{ strftime_now('%Y-%m-%d %H:%M') }}", encoding="utf-8")
+    template = _load(tmp_path)
+    assert template.render(_HELLO) == "2025-05-05 00:00"
+    assert template.uses_date
+    assert not _load(tmp_path, _TEMPLATES / "smollm2_kind.jinja").uses_date
 
 
 def test_messages_that_alternate_wrongly_are_refused_by_the_template(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mince_gui.tasks import get
+from mince_gui.tasks import get, gsm8k
 from mince_gui.tasks.ifeval import check
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("default")]
@@ -171,7 +171,7 @@ def test_gsm8k_prompts_and_stop_rules(name: str, tmp_path: Path) -> None:
         config["fewshot_config"] = {"sampler": "first_n"}
     theirs = _their_task(config, {"test": docs[:2], "train": docs[2:]}, tmp_path)
     for doc in docs[:2]:
-        requests = [get(name).request(doc, docs[2:], render=way, max_new_tokens=None) for way in (None, _render)]
+        requests = [gsm8k.task(name).request(doc, docs[2:], render=way, max_new_tokens=None) for way in (None, _render)]
         assert tuple(request.prompt for request in requests) == _their_prompts(theirs, doc, config["num_fewshot"])
         assert list(requests[0].until) == config["generation_kwargs"]["until"]
 

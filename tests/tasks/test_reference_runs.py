@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mince_gui.tasks import Answer, Render, get, load_template
+from mince_gui.tasks import Answer, Render, get, gsm8k, load_template
 
 pytestmark = pytest.mark.shared
 
@@ -21,7 +22,7 @@ def _samples(shared: Path, run: str) -> list[dict[str, Any]]:
 
 
 def _render(shared: Path) -> Render:
-    template = load_template(shared / _MODEL, "auto")
+    template = load_template(shared / _MODEL, "auto", today=date(2026, 11, 29))
     assert template is not None
     return template.render
 
@@ -92,7 +93,7 @@ def test_ifeval_prompts_stop_rules_and_all_four_metrics(shared: Path) -> None:
 )
 def test_flexible_extract_on_real_responses(shared: Path, model: str, flexible: int, differing: int) -> None:
     """Counts found with lm-eval's own filter; `differing` rows have another verdict from their source."""
-    task = get("gsm8k")
+    task = gsm8k.task("gsm8k")
     [path] = (shared / "data/logs/lm_eval" / model).glob("samples_gsm8k_*.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     marks = [

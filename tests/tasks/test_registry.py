@@ -25,17 +25,29 @@ def test_every_task_belongs_to_a_known_benchmark_and_has_its_metrics() -> None:
 
 
 def test_there_are_the_tasks_of_all_benchmarks() -> None:
-    assert {task for benchmark in BENCHMARKS.values() for task in benchmark.tasks} <= set(names())
+    every = {task for benchmark in BENCHMARKS.values() for task in benchmark.tasks}
+    assert every - set(names()) == {"gsm8k"}
 
 
-def test_generation_uses_the_chat_template_and_choices_do_not() -> None:
+def test_gsm8k_with_training_examples_is_not_offered_and_its_name_gives_the_default_task() -> None:
+    assert "gsm8k" not in names()
+    assert get("gsm8k").name == get("GSM8K").name == "gsm8k_cot_zeroshot"
+    assert BENCHMARKS["gsm8k"].tasks[0] == "gsm8k"  # its logs are still known
+
+
+def test_only_choices_generate_nothing() -> None:
+    assert {get(name).kind for name in ("mmlu", "demo_choice")} == {"choice"}
+    assert {get(name).kind for name in ("ifeval", "gsm8k", "demo_math")} == {"generate"}
+
+
+def test_generation_uses_the_chat_template_and_choices_and_the_demo_do_not() -> None:
     assert {name for name in names() if not get(name).uses_chat} == {
-        name for name in names() if name.startswith("mmlu") or name == "demo_choice"
+        name for name in names() if name.startswith(("mmlu", "demo"))
     }
 
 
 def test_how_many_few_shot_docs_each_task_takes() -> None:
-    expected = {"ifeval": 0, "gsm8k": 5, "gsm8k_cot": 0, "mmlu": 5, "mmlu_anatomy": 5, "demo_choice": 2, "demo_math": 0}
+    expected = {"ifeval": 0, "gsm8k": 0, "gsm8k_cot": 0, "mmlu": 5, "mmlu_anatomy": 5, "demo_choice": 2, "demo_math": 0}
     assert {name: get(name).shots for name in expected} == expected
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from mince_gui.tasks.ifeval.verdict import check
 from mince_gui.tasks.parts import Turn, given_text, text_field, to_prompt
@@ -27,6 +28,11 @@ class Ifeval:
     )
     uses_chat: bool = True
     shots: int = 0
+
+    @property
+    def kind(self) -> Literal["choice", "generate"]:
+        """The answer is generated."""
+        return "generate"
 
     def request(
         self, doc: Doc, fewshot: Sequence[Doc], *, render: Render | None, max_new_tokens: int | None
