@@ -142,7 +142,7 @@ def compute(workspace: Path, run_id: str, *, reference: str | None = None) -> Re
             raise UsageError(f"Run {run.run_id} has no finished item.", f"mince run --resume {run.run_id}")
         own = own_full_run(ws, run) if not data.is_full else None
         stored = stored_references.listing(ws, data.benchmark)
-        if own is None:
+        if own is None and not data.is_full:
             own = next((r for r in stored if _of_this_model(r, run)), None)
         other: Reference | None
         if reference is not None:

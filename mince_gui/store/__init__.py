@@ -1,7 +1,8 @@
 """store: the workspace: one SQLite file, plus packs, event files and exports beside it.
 
 Comes in: values of the rooms below (PerItemLog, SizingResult, FrozenSubset, ItemResult, Reference).
-Goes out: the same values, read back equal. May import: every room below; imported by `app` alone.
+Goes out: the same values, read back equal.
+May import: every room below. Imported by `app`, and by `ui` and `cli` to read.
 
 A workspace is a folder:
 

@@ -334,10 +334,18 @@ def get(ws: Workspace, run_id: str) -> StoredRun:
 
 def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:
     """Committed items by position, from the one after `after`."""
+    # One statement, one snapshot: an item that is committed meanwhile must not appear without its scores.
+    joined = ws.db.execute(
+        "SELECT i.*, s.metric, s.passed, s.trials FROM run_items AS i"
+        " LEFT JOIN run_scores AS s USING (run_id, position) WHERE i.run_id = ? AND i.position > ? ORDER BY i.position",
+        (run_id, after),
+    )
+    rows: dict[int, sqlite3.Row] = {}
     scores: dict[int, dict[str, tuple[float, float]]] = {}
-    for row in ws.db.execute("SELECT * FROM run_scores WHERE run_id = ? AND position > ?", (run_id, after)):
-        scores.setdefault(row["position"], {})[row["metric"]] = (row["passed"], row["trials"])
-    rows = ws.db.execute("SELECT * FROM run_items WHERE run_id = ? AND position > ? ORDER BY position", (run_id, after))
+    for row in joined:
+        rows[row["position"]] = row
+        if row["metric"] is not None:
+            scores.setdefault(row["position"], {})[row["metric"]] = (row["passed"], row["trials"])
     return [
         StoredItem(
             position=row["position"],
@@ -361,7 +369,7 @@ def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:
             finished_at=row["finished_at"],
             scores=scores.get(row["position"], {}),
         )
-        for row in rows
+        for row in rows.values()
     ]
 
 

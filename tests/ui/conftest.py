@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -21,14 +20,15 @@ if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import shiboken6
-from PySide6.QtCore import QEvent, QThread, QTimer
+from PySide6.QtCore import QEvent, QObject, QThread, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from mince_gui.app import demo
 from mince_gui.app.import_logs import import_logs, look
+from mince_gui.app.run import RunOrder, create, execute
 from mince_gui.base.errors import MinceError
-from mince_gui.ui import theme
+from mince_gui.ui import reads, theme
 from mince_gui.ui.hub import PageName
 from mince_gui.ui.window import Window
 
@@ -54,8 +54,16 @@ def _settled() -> None:
     gc.collect()
 
 
-def _alive(kind: type[Any]) -> list[Any]:
-    return [thing for thing in gc.get_objects() if isinstance(thing, kind) and shiboken6.isValid(thing)]
+def _at_work() -> list[QObject]:
+    """Threads that run and timers that tick."""
+    here = QThread.currentThread()
+    found: list[QObject] = []
+    for thing in gc.get_objects():
+        if not isinstance(thing, QThread | QTimer) or thing is here or not shiboken6.isValid(thing):
+            continue
+        if thing.isRunning() if isinstance(thing, QThread) else thing.isActive():
+            found.append(thing)
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -64,9 +72,7 @@ def _nothing_left(qapp: QApplication) -> Iterator[None]:
     yield
     _settled()
     assert [t.name for t in threading.enumerate() if t.name.startswith(_OURS)] == []
-    here = QThread.currentThread()
-    assert [thread for thread in _alive(QThread) if thread is not here and thread.isRunning()] == []
-    assert [timer.parent() for timer in _alive(QTimer) if timer.isActive()] == []
+    assert [(thing, thing.parent()) for thing in _at_work()] == []
     assert [widget for widget in QApplication.topLevelWidgets() if widget.isVisible()] == []
     children = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
     _, still = psutil.wait_procs(children, timeout=10)
@@ -157,6 +163,17 @@ def _prepared_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo") / "workspace"
     demo.prepare(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def finished_demo(_prepared_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A demo workspace with a finished run of the generated subset, and the run's id; to be copied, not changed."""
+    folder = tmp_path_factory.mktemp("finished") / "workspace"
+    shutil.copytree(_prepared_demo, folder)
+    subset = next(row.name for row in reads.subsets(folder) if row.benchmark == "demo-math" and row.stored)
+    run_id = create(folder, RunOrder(demo.model_dir(), subset))
+    execute(folder, run_id)
+    return folder, run_id
 
 
 @pytest.fixture

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from mince_gui.app import demo
 from mince_gui.app.report import compute
-from mince_gui.app.run import RunOrder, create, execute
-from mince_gui.ui import reads
+from mince_gui.app.run import RunOrder, create
+from mince_gui.report import VERDICT_WORDS, Verdict
+from mince_gui.ui import icons, theme
+from mince_gui.ui.pages.report_view import VERDICT_STATES
 from mince_gui.ui.pages.reports import ReportsPage
 from mince_gui.ui.window import Window
 from tests.ui.conftest import quiet
 
 
 @pytest.fixture
-def run_id(demo_workspace: Path) -> str:
-    """A finished run of the demo's generated subset."""
-    subset = next(row.name for row in reads.subsets(demo_workspace) if row.benchmark == "demo-math" and row.stored)
-    made = create(demo_workspace, RunOrder(demo.model_dir(), subset))
-    execute(demo_workspace, made)
-    return made
+def run_id(finished_demo: tuple[Path, str], workspace: Path) -> str:
+    """A finished run of the demo's generated subset, in the test's own workspace."""
+    shutil.copytree(finished_demo[0], workspace)
+    return finished_demo[1]
 
 
 @pytest.fixture
-def page(qtbot: QtBot, demo_workspace: Path, run_id: str, open_window: Callable[..., Window]) -> ReportsPage:
-    window = open_window(demo_workspace, "reports")
+def page(qtbot: QtBot, workspace: Path, run_id: str, open_window: Callable[..., Window]) -> ReportsPage:
+    window = open_window(workspace, "reports")
     made = window.page("reports")
     assert isinstance(made, ReportsPage)
     made.opens_documents = False
@@ -37,8 +40,8 @@ def page(qtbot: QtBot, demo_workspace: Path, run_id: str, open_window: Callable[
     return made
 
 
-def test_the_report_shows_what_the_documents_say(page: ReportsPage, demo_workspace: Path, run_id: str) -> None:
-    computed = compute(demo_workspace, run_id)
+def test_the_report_shows_what_the_documents_say(page: ReportsPage, workspace: Path, run_id: str) -> None:
+    computed = compute(workspace, run_id)
     assert page.view.report == computed
     assert page.view.banner_text == computed.banner
     assert [entry.ident for entry in page.list.entries.entries] == [run_id]
@@ -70,6 +73,14 @@ def test_an_export_that_cannot_be_written_is_an_error_in_place(
     assert isinstance(window, Window)
     quiet(qtbot, window)
     assert page.error.isVisible()
+
+
+def test_every_verdict_has_a_word_a_colour_and_an_icon(qapp: QApplication) -> None:
+    for verdict in get_args(Verdict):
+        assert VERDICT_WORDS[verdict]
+        state, _, shape = VERDICT_STATES[verdict].partition(":")
+        assert theme.LIGHT.role(state) != theme.LIGHT.text
+        assert not icons.pixmap(shape or state, theme.LIGHT.role(state)).isNull()
 
 
 def test_a_run_without_a_finished_item_says_why_it_has_no_report(

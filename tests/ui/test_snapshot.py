@@ -16,7 +16,10 @@ from mince_gui.ui.snapshot import Trail
 
 
 def _run(**changed: object) -> StoredRun:
-    plan = NewRun("gsm8k", "gsm8k_cot", "gsm8k-200", 1_319, 200, "small", Path("m"), Path("p"), "", {})
+    plan = NewRun(
+        benchmark="gsm8k", task="gsm8k_cot", subset="gsm8k-200", total_items=1_319, subset_items=200, items=200,
+        model="small", model_dir=Path("m"), pack_path=Path("p"), pack_sha256="", settings={},
+    )  # fmt: skip
     facts: dict[str, object] = {
         "run_id": "r", "created_at": "2026-01-02T03:04:05+00:00", "plan": plan, "conditions": None, "state": "ended",
         "cause": "done", "detail": "", "pid": 1, "ended_at": None, "done": 200, "missing": 0, "elapsed_seconds": 1.0,

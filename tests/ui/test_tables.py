@@ -55,9 +55,9 @@ def test_a_table_model_keeps_the_rules_of_qt_through_every_change(qapp: QApplica
 def test_an_entry_list_keeps_the_rules_of_qt_through_every_change(qapp: QApplication) -> None:
     model = EntryModel()
     tester = _tested(model)
-    entries = [Entry(str(i), f"run {i}", "model", "done", "good", "good") for i in range(4)]
+    entries = [Entry(str(i), f"run {i}", "now", "model", "done", "good", "good") for i in range(4)]
     model.set_entries(entries)
-    model.set_entries([*entries[:3], Entry("3", "run 3", "model", "stopped", "warn", "stop")])
+    model.set_entries([*entries[:3], Entry("3", "run 3", "now", "model", "stopped", "warn", "stop")])
     model.set_entries(entries[1:])
     model.set_entries([])
     assert model.rowCount() == 0
@@ -109,10 +109,12 @@ def test_ticks_stay_with_their_rows_when_other_rows_come(qapp: QApplication) -> 
 def test_an_entry_stays_chosen_when_others_come_before_it(qtbot: QtBot) -> None:
     view = EntryList("runs")
     qtbot.addWidget(view)
-    view.show_entries([Entry("b", "B", "", "done", "good", "good")])
+    view.show_entries([Entry("b", "B", "", "", "done", "good", "good")])
     assert view.choose("b")
     with qtbot.assertNotEmitted(view.chosen):
-        view.show_entries([Entry("a", "A", "", "done", "good", "good"), Entry("b", "B", "", "done", "good", "good")])
+        view.show_entries(
+            [Entry("a", "A", "", "", "done", "good", "good"), Entry("b", "B", "", "", "done", "good", "good")]
+        )
     assert view.current_ident() == "b"
 
 

@@ -1,0 +1,186 @@
+"""Follows a run from outside: the workspace's rows and the tail of its event file, never the process itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from mince_gui.app.report import own_full_run
+from mince_gui.base.errors import MinceError
+from mince_gui.base.events import Ended, Event, ItemDone, Progress, Started, Warned, from_json
+from mince_gui.store import Workspace
+from mince_gui.store import logs as stored_logs
+from mince_gui.store import runs as stored_runs
+from mince_gui.store.runs import StoredRun
+from mince_gui.ui.snapshot import Snapshot, Trail
+
+_POLL_SECONDS = 0.3
+_REST_SECONDS = 2.0
+_TAIL_BYTES = 64 * 1024
+_NOTICES = 20
+
+
+class Tail:
+    """Reads whole new lines of the event file. Begins near its end: older events are rows by now."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._place: int | None = None
+        self._rest = b""
+
+    def new(self) -> list[Event]:
+        """Events since the last call."""
+        try:
+            size = self._path.stat().st_size
+            with self._path.open("rb") as file:
+                skip = self._place is None and size > _TAIL_BYTES
+                file.seek(max(0, size - _TAIL_BYTES) if self._place is None else self._place)
+                data = self._rest + file.read()
+                self._place = file.tell()
+        except FileNotFoundError:
+            return []
+        lines = data.split(b"\n")
+        # The last piece is a line that is still being written.
+        self._rest = lines.pop()
+        events = []
+        for line in lines[1 if skip else 0 :]:
+            try:
+                events.append(from_json(line.decode("ascii")))
+            except ValueError:
+                # A line cut by a crash: what it said is in the workspace's rows, or lost with the item.
+                continue
+        return events
+
+
+@contextmanager
+def _one_moment(ws: Workspace) -> Iterator[None]:
+    """Everything read inside is of one moment: an item is never seen without its scores."""
+    ws.db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        ws.db.execute("COMMIT")
+
+
+class _View:
+    """What is known of one run, kept between two looks."""
+
+    def __init__(self, ws: Workspace, run: StoredRun) -> None:
+        self._ws = ws
+        self._benchmark = stored_logs.benchmark_of(run.plan.benchmark)
+        self._trail = Trail(run, self._benchmark)
+        self._tail = Tail(ws.events_file(run.run_id))
+        self._full: dict[str, float] | None = None
+        self._left: float | None = None
+        self._phase = ""
+        self._notices: list[str] = []
+        # The first items of a subset are not the subset: its bound does not hold for them.
+        whole = run.plan.items == run.plan.subset_items
+        self._bound = stored_runs.subset_of(ws, run).p95_pp if whole else None
+        self._shown: tuple[object, ...] | None = None
+
+    def look(self, run: StoredRun) -> Snapshot | None:
+        """The run now; None where nothing changed since the last look."""
+        heard = self._hear()
+        anew = self._shown is None
+        fresh = stored_runs.items(self._ws, run.run_id, after=self._trail.last)
+        known = self._trail.count + len(fresh)
+        done = self._trail.done + sum(item.state == "done" for item in fresh)
+        if (known, done) != (run.done + run.missing, run.done):
+            # A resumed run tries missing items again, at places that were passed already.
+            self._trail = Trail(run, self._benchmark)
+            fresh = stored_runs.items(self._ws, run.run_id)
+            anew = True
+        self._trail.add(fresh)
+        now = (run.state, run.cause, run.detail, run.done, run.missing, self._left, self._phase)
+        if not (fresh or heard or anew) and now == self._shown:
+            return None
+        self._shown = now
+        if self._full is None and run.conditions is not None:
+            own = own_full_run(self._ws, run)
+            self._full = {name: ratio.percent for name, ratio in own.metrics.items() if ratio.trials} if own else {}
+        return Snapshot(
+            run=run,
+            fresh=tuple(fresh),
+            anew=anew,
+            scores=self._trail.scores(self._full or {}),
+            seconds_left=self._left if run.state in ("running", "paused") else None,
+            phase=self._phase if run.state in ("started", "running") else "",
+            notices=tuple(self._notices),
+            bound_pp=self._bound,
+            **self._trail.facts(),
+        )
+
+    def _hear(self) -> bool:
+        events = self._tail.new()
+        for event in events:
+            if isinstance(event, ItemDone):
+                self._left, self._phase = event.seconds_left, ""
+            elif isinstance(event, Progress):
+                self._phase = event.note
+            elif isinstance(event, Warned):
+                self._notices.append(event.message)
+                del self._notices[:-_NOTICES]
+            elif isinstance(event, Started):
+                self._notices.clear()
+            elif isinstance(event, Ended):
+                self._left, self._phase = None, ""
+        return bool(events)
+
+
+class RunFollower(QObject):
+    """Looks at one run about three times a second in a thread of its own.
+
+    `snapshot` carries a Snapshot, `failed` a MinceError; both arrive on the GUI thread. A run that is over is
+    looked at more seldom, because somebody else may resume it.
+    """
+
+    snapshot = Signal(object)
+    failed = Signal(object)
+
+    def __init__(self, workspace: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        # A thread that was told to stop may still be busy for a moment; nobody waits for it but `close`.
+        self._threads: list[threading.Thread] = []
+        self._stop = threading.Event()
+        self.run_id: str | None = None
+
+    def follow(self, run_id: str) -> None:
+        """Follow this run in place of any other."""
+        self._stop.set()
+        self._stop = threading.Event()
+        self.run_id = run_id
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        thread = threading.Thread(target=self._loop, args=(run_id, self._stop), name="mince-follow", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def close(self) -> None:
+        """Stop looking; the run itself goes on."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+        self.run_id = None
+
+    def _loop(self, run_id: str, stop: threading.Event) -> None:
+        try:
+            with Workspace(self._workspace) as ws:
+                view: _View | None = None
+                while not stop.is_set():
+                    with _one_moment(ws):
+                        run = stored_runs.get(ws, run_id)
+                        view = view or _View(ws, run)
+                        found = view.look(run)
+                    if found is not None and not stop.is_set():
+                        self.snapshot.emit(found)
+                    over = run.state in ("ended", "interrupted")
+                    stop.wait(_REST_SECONDS if over else _POLL_SECONDS)
+        except MinceError as exc:
+            if not stop.is_set():
+                self.failed.emit(exc)

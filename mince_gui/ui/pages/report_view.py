@@ -1,0 +1,238 @@
+"""A report in native widgets, from the same value that documents are written from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
+
+from mince_gui.report import VERDICT_WORDS, Report
+from mince_gui.report import format as fmt
+from mince_gui.report.model import MetricReport
+from mince_gui.ui import icons, theme
+from mince_gui.ui.run_words import when
+from mince_gui.ui.states import Figure
+from mince_gui.ui.tables import Column, TableModel, TableView
+from mince_gui.ui.theme import GRID
+from mince_gui.ui.widgets import Card, Scroll, clear, column, label, row
+
+VERDICT_STATES = {
+    "inside": "good",
+    "outside": "bad",
+    "no bound": "warn",
+    "not judged": "warn",
+    "no score": "bad",
+    "total gap only": "accent:info",
+    "no full score": "accent:info",
+    "full run": "accent:info",
+}
+_CONDITIONS = (
+    ("runtime", "Runtime"), ("device", "Device"), ("device_proof", "Device, how known"), ("oga_version", "OGA"),
+    ("python_version", "Python"), ("platform", "System"), ("cpu", "Processor"), ("threads", "Threads"),
+    ("timing", "Timing"), ("model_name", "Model folder"), ("model_sha256", "Model SHA-256"),
+    ("chat_template", "Chat template"), ("max_new_tokens", "Longest answer"), ("load_seconds", "Load time"),
+)  # fmt: skip
+_SHOWN_MISSING = 12
+
+METRICS = (
+    Column[MetricReport]("Metric", lambda m: m.title, width=0),
+    Column[MetricReport](
+        "Subset", lambda m: fmt.percent(m.score, absent=fmt.MISSING), key=lambda m: m.score, number=True, width=80,
+        tip=lambda m: f"{m.done:,} of {m.wanted:,} items",
+    ),
+    Column[MetricReport]("Full", lambda m: fmt.percent(_full(m)), key=lambda m: _full(m), number=True, width=76),
+    Column[MetricReport]("Drift", lambda m: fmt.pp(m.drift_pp), key=lambda m: m.drift_pp, number=True, width=84),
+    Column[MetricReport](
+        "Bound", lambda m: fmt.pp(m.bound_pp, signed=False), key=lambda m: m.bound_pp, number=True, width=80
+    ),
+    Column[MetricReport](
+        "Total gap", lambda m: fmt.pp(m.total_gap_pp), key=lambda m: m.total_gap_pp, number=True, width=92
+    ),
+    Column[MetricReport](
+        "Projected full, 95 %",
+        lambda m: fmt.interval(m.interval.low, m.interval.high) if m.interval else "no interval",
+        key=lambda m: m.interval.low if m.interval else None, number=True, width=144,
+        tip=lambda m: m.interval.method if m.interval else "",
+    ),
+    Column[MetricReport](
+        "Verdict", lambda m: VERDICT_WORDS[m.verdict], width=144, state=lambda m: VERDICT_STATES[m.verdict],
+        tip=lambda m: m.reason,
+    ),
+)  # fmt: skip
+
+
+def _full(metric: MetricReport) -> float | None:
+    ratio = metric.full or metric.other
+    return ratio.percent if ratio is not None and ratio.trials else None
+
+
+class ReportView(Scroll):
+    """Shows one report, or why there is none."""
+
+    def __init__(self) -> None:
+        super().__init__(gap=GRID)
+        self.report: Report | None = None
+        self.banner_text = ""
+
+    def show_report(self, report: Report) -> None:
+        """Show it."""
+        self.report = report
+        clear(self.body)
+        self.body.addWidget(self._banner(report))
+        self.body.addWidget(self._metrics(report))
+        self.body.addWidget(self._speed(report))
+        self.body.addWidget(self._split(report))
+        self._notes(report)
+        self.body.addWidget(self._conditions(report))
+        self.body.addStretch(1)
+        self.verticalScrollBar().setValue(0)
+
+    def show_reason(self, why: str) -> None:
+        """Say why there is no report."""
+        self.report = None
+        self.banner_text = why
+        clear(self.body)
+        card = Card()
+        card.body.addWidget(label("No report yet", "heading"))
+        card.body.addWidget(label(why, "muted", wrap=True, select=True))
+        self.body.addWidget(card)
+        self.body.addStretch(1)
+
+    def _banner(self, report: Report) -> QWidget:
+        dress = theme.current()
+        state, _, shape = VERDICT_STATES[report.verdict].partition(":")
+        frame = QFrame()
+        frame.setObjectName("banner")
+        frame.setStyleSheet(f"#banner {{ background: {dress.soft(state)}; border-radius: 8px; }}")
+        sign = QLabel()
+        sign.setPixmap(icons.pixmap(shape or state, dress.role(state), 28))
+        words = label(report.banner, "", wrap=True, select=True)
+        words.setFont(theme.tabular(words.font(), scale=1.2, bold=True))
+        words.setStyleSheet(f"color: {dress.role(state)};")
+        under = f"{report.model}, {report.subset_name}, {when(report.ended or report.created)} UTC"
+        text = column(words, label(under, "muted", select=True), gap=4)
+        line = row(sign, text, gap=2 * GRID, margin=2 * GRID)
+        line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
+        line.setStretch(1, 1)
+        frame.setLayout(line)
+        self.banner_text = report.banner
+        return frame
+
+    def _metrics(self, report: Report) -> QWidget:
+        model = TableModel[MetricReport](METRICS)
+        model.set_rows(report.metrics)
+        view = TableView(model, "Scores and drift per metric")
+        model.setParent(view)
+        view.setObjectName("inner")
+        no_drift = all(metric.drift_pp is None for metric in report.metrics)
+        only_gap = no_drift and any(metric.total_gap_pp is not None for metric in report.metrics)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        for place, shown in enumerate(METRICS):
+            # Beside drift the total gap is told with its source below: there is room for one of them.
+            absent = no_drift if shown.title in ("Drift", "Bound") else shown.title == "Total gap" and not only_gap
+            view.setColumnHidden(place, absent)
+        view.setTextElideMode(Qt.TextElideMode.ElideRight)
+        if no_drift:
+            # "No full score stored" is the longest word, and drift and bound leave the room for it.
+            view.setColumnWidth(len(METRICS) - 1, 184)
+        view.setFixedHeight(36 + 32 * max(1, len(report.metrics)) + 4)
+        card = Card("Scores", gap=GRID)
+        card.body.addWidget(view)
+        if report.bound is not None and not no_drift:
+            card.body.addWidget(label(f"Bound: {report.bound.meaning}", "caption", wrap=True, select=True))
+        for source in report.sources:
+            use = "Full score:" if source.use == "own full run" else "Total gap against"
+            named = f"{source.model} {source.precision}".strip()
+            gaps = ", ".join(
+                f"{m.title} {fmt.pp(m.total_gap_pp)}" for m in report.metrics if m.total_gap_pp is not None
+            )
+            told = f": {gaps}" if gaps and not only_gap and source.use == "total gap" else ""
+            # The file's name tells it apart; its whole path is for who asks.
+            where, bracket, rest = source.source.partition(" (")
+            words = f"{use} {named} ({source.kind}, {Path(where).name}{bracket}{rest}, {source.date[:10]}){told}"
+            line = label(words, "caption", wrap=True, select=True)
+            line.setToolTip(source.source)
+            card.body.addWidget(line)
+        return card
+
+    def _speed(self, report: Report) -> QWidget:
+        card = Card("Speed")
+        speed = report.speedup
+        figures = []
+        factor = Figure("Faster than the full run")
+        spread = "" if speed.low is None or speed.high is None else f", {speed.low:.1f} to {speed.high:.1f}x"
+        kind = {"measured": "measured here", "estimate": f"estimate{spread}", "none": "not known"}[speed.kind]
+        factor.show_value(fmt.factor(speed.factor), kind, "accent" if speed.factor else "text")
+        figures.append(factor)
+        spent = Figure("This run")
+        whole = "" if speed.full_seconds is None else f"full run {fmt.seconds(speed.full_seconds)}"
+        spent.show_value(fmt.seconds(speed.subset_seconds), whole)
+        figures.append(spent)
+        for latency in report.latency[:3]:
+            figure = Figure(
+                latency.name[:1].upper() + latency.name[1:], tip=f"Median over {latency.items:,} items, 5 % to 95 %"
+            )
+            show = fmt.seconds if latency.unit == "s" else fmt.rate
+            figure.show_value(show(latency.median), f"{show(latency.p05)} to {show(latency.p95)}")
+            figures.append(figure)
+        line = row(*figures, gap=2 * GRID)
+        for place in range(len(figures)):
+            line.setStretch(place, 1)
+        card.body.addLayout(line)
+        if speed.words:
+            card.body.addWidget(label(speed.words, "caption", wrap=True, select=True))
+        return card
+
+    def _split(self, report: Report) -> QWidget:
+        card = Card("Where a difference comes from")
+        card.body.addLayout(_grid((line.part[:1].upper() + line.part[1:], line.words) for line in report.split))
+        return card
+
+    def _notes(self, report: Report) -> None:
+        if report.warnings:
+            card = Card("Warnings")
+            dress = theme.current()
+            for warning in report.warnings:
+                sign = QLabel()
+                sign.setPixmap(icons.pixmap("warn", dress.warn, 16))
+                line = row(sign, label(warning, "", wrap=True, select=True))
+                line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
+                line.setStretch(1, 1)
+                card.body.addLayout(line)
+            self.body.addWidget(card)
+        missing = list(report.coverage.missing.items())
+        if missing:
+            card = Card(f"Missing: {len(missing):,} of {report.coverage.wanted:,} items")
+            card.body.addLayout(_grid(missing[:_SHOWN_MISSING]))
+            if len(missing) > _SHOWN_MISSING:
+                rest = f"and {len(missing) - _SHOWN_MISSING:,} more; the exported report lists them all"
+                card.body.addWidget(label(rest, "caption"))
+            self.body.addWidget(card)
+
+    def _conditions(self, report: Report) -> QWidget:
+        card = Card("Conditions")
+        facts = []
+        for name, title in _CONDITIONS:
+            value = report.conditions.get(name)
+            if value in (None, ""):
+                continue
+            shown = fmt.seconds(value) if name.endswith("_seconds") else str(value)
+            facts.append((title, shown[:16] if name.endswith("sha256") else shown))
+        facts.append(("Run", report.run_id))
+        card.body.addLayout(_grid(facts))
+        return card
+
+
+def _grid(lines: Iterable[tuple[str, str]]) -> QGridLayout:
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(2 * GRID)
+    grid.setVerticalSpacing(4)
+    for place, (name, value) in enumerate(lines):
+        grid.addWidget(label(name, "muted"), place, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(label(value, "", wrap=True, select=True), place, 1)
+    grid.setColumnStretch(1, 1)
+    grid.setColumnMinimumWidth(0, 152)
+    return grid

@@ -1,0 +1,227 @@
+"""Run: start a run as a process of its own and follow it; runs of the workspace, interrupted ones too."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QLabel, QWidget
+
+from mince_gui.app import detached
+from mince_gui.app.run import RunOrder
+from mince_gui.base.errors import MinceError
+from mince_gui.run.types import Control
+from mince_gui.store.runs import StoredRun
+from mince_gui.ui import reads
+from mince_gui.ui.entries import EntryList
+from mince_gui.ui.follower import RunFollower
+from mince_gui.ui.hub import Hub
+from mince_gui.ui.pages.base import Page
+from mince_gui.ui.pages.run_form import RunForm
+from mince_gui.ui.pages.run_view import RunView
+from mince_gui.ui.run_words import about, entry, is_live
+from mince_gui.ui.snapshot import Snapshot
+from mince_gui.ui.states import EmptyState
+from mince_gui.ui.theme import GRID
+from mince_gui.ui.widgets import button, column, label, row
+
+_EXPLAIN = "A run is a process of its own: it goes on when this window is closed, and every finished item is kept."
+_EMPTY = "Choose a model folder and a pack above and start. What is running can be paused, stopped and resumed."
+_LOOK_MS = 3_000
+
+
+class RunPage(Page):
+    """The page. `status` carries a line for the activity bar (empty = nothing runs), `over` a run that ended."""
+
+    subjects = frozenset({"runs", "packs"})
+    status = Signal(str)
+    live_count = Signal(int)
+    over = Signal(object)
+
+    def __init__(self, hub: Hub) -> None:
+        self._report = button("Report", self._show_report, icon="reports", tip="Show this run's report")
+        super().__init__(hub, "Run", _EXPLAIN, [self._report])
+        self._live_before: str | None = None
+        self._wanted: str | None = None
+        self.form = RunForm()
+        self.list = EntryList("Runs")
+        self.list.setFixedWidth(224)
+        self.view = RunView()
+        self.follower = RunFollower(hub.workspace, self)
+        self.banner: QLabel = label("", "heading", wrap=True)
+        self.banner.hide()
+        empty = EmptyState(
+            "run", "Runs belong here", _EMPTY, button("Go to Subsets", lambda: hub.show("subsets"), icon="subsets")
+        )
+        self.set_content(self._with_list(), empty)
+        layout = self.layout()
+        assert layout is not None
+        layout.removeWidget(self.stack)
+        layout.addWidget(self.banner)
+        layout.addWidget(self.form)
+        layout.addWidget(self.stack)
+        self._look = QTimer(self)
+        self._look.setInterval(_LOOK_MS)
+        self._look.timeout.connect(self._look_again)
+
+        self.form.wanted.connect(self.start)
+        self.list.chosen.connect(self._follow)
+        self.follower.snapshot.connect(self._show_snapshot)
+        self.follower.failed.connect(self.fail)
+        self.view.wish.connect(self._ask)
+        self.view.resume.connect(self._resume)
+        QShortcut(QKeySequence("Ctrl+Return"), self, lambda: self.form.start.click())
+
+    def _with_list(self) -> QWidget:
+        holder = QWidget()
+        inside = row(self.list, self.view, gap=2 * GRID)
+        inside.setStretch(1, 1)
+        holder.setLayout(column(inside))
+        return holder
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102, N802 - Qt's name
+        # Space belongs to the control that has the focus; only what none of them wanted comes here.
+        if event.key() == Qt.Key.Key_Space and not event.modifiers():
+            self.view.toggle_pause()
+            return
+        super().keyPressEvent(event)
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        """The page comes to the front."""
+        self._stale = True
+        super().enter()
+        self._look.start()
+
+    def refresh(self) -> None:
+        """Read runs, and what a run can be asked for."""
+        workspace = self.hub.workspace
+        self.hub.jobs.read(lambda: reads.run_choices(workspace), self.form.show_choices, self.fail)
+        self._read_runs()
+
+    def open_with(self, what: object) -> None:
+        """Choose ("pack", name), follow ("follow", run id), or leave the form to the user."""
+        if isinstance(what, tuple) and what[0] == "follow":
+            self._wanted = str(what[1])
+            self._follow(self._wanted)
+            # Its end must be noticed even where the first look comes after it.
+            self._live_before = self._wanted
+            self._read_runs()
+        elif isinstance(what, tuple) and what[0] == "pack":
+            name = str(what[1])
+            workspace = self.hub.workspace
+
+            def chosen(choices: reads.RunChoices) -> None:
+                self.form.show_choices(choices)
+                self.form.choose_pack(name)
+
+            self.hub.jobs.read(lambda: reads.run_choices(workspace), chosen, self.fail)
+
+    def close_page(self) -> None:
+        """Stop following; runs go on."""
+        self._look.stop()
+        self.follower.close()
+
+    def show_banner(self, text: str) -> None:
+        """Say where the demo stands; empty hides it."""
+        self.banner.setText(text)
+        self.banner.setVisible(bool(text))
+        self.form.setVisible(not text)
+
+    @property
+    def running(self) -> bool:
+        """Whether the followed run is going on."""
+        return self.view.snapshot is not None and is_live(self.view.snapshot.run)
+
+    def _look_again(self) -> None:
+        """Others may start runs too; nobody looks at a page in the back."""
+        if self.isVisible():
+            self._read_runs()
+        else:
+            self._look.stop()
+
+    def _read_runs(self) -> None:
+        workspace = self.hub.workspace
+        self.hub.jobs.read(lambda: reads.runs(workspace), self._show_runs, self.fail)
+
+    def _show_runs(self, runs: list[StoredRun]) -> None:
+        self.show_empty(not runs)
+        self._report.setEnabled(bool(runs))
+        self.list.show_entries([entry(run) for run in runs])
+        self.live_count.emit(sum(is_live(run) for run in runs))
+        if self._wanted is not None:
+            if self.list.choose(self._wanted):
+                self._wanted = None
+        elif runs and self.list.current_ident() is None:
+            live = next((run for run in runs if is_live(run)), runs[0])
+            self.list.choose(live.run_id)
+
+    # -- following -------------------------------------------------------------------------------------
+
+    def _follow(self, run_id: str) -> None:
+        if self.follower.run_id != run_id:
+            self._live_before = None
+            self.follower.follow(run_id)
+
+    def _show_snapshot(self, snapshot: Snapshot) -> None:
+        run = snapshot.run
+        if run.run_id != self.follower.run_id:
+            return
+        self.view.show_snapshot(snapshot)
+        self.list.update_entry(entry(run))
+        if is_live(run):
+            self._live_before = run.run_id
+            left = "" if snapshot.seconds_left is None else f"   {about(snapshot.seconds_left)} left"
+            paused = "   paused" if run.state == "paused" else ""
+            self.status.emit(
+                f"{run.plan.subset} on {run.plan.model}   {run.done + run.missing:,}/{run.plan.items:,}{left}{paused}"
+            )
+            return
+        self.status.emit("")
+        if self._live_before == run.run_id:
+            self._live_before = None
+            self.hub.tell("runs")
+            self.over.emit(run)
+
+    # -- acting ----------------------------------------------------------------------------------------
+
+    def start(self, order: RunOrder) -> None:
+        """Create the run and its runner in the background, then follow it."""
+        self.error.hide()
+        workspace = self.hub.workspace
+        self.hub.jobs.start(
+            "Starting the run",
+            lambda emit, cancel: detached.start(workspace, order),
+            done=self._started,
+            failed=self._not_started,
+            cancellable=False,
+        )
+
+    def _started(self, run_id: str) -> None:
+        self.form.started()
+        self.open_with(("follow", run_id))
+
+    def _not_started(self, error: MinceError) -> None:
+        self.form.started()
+        self.fail(error)
+
+    def _ask(self, control: Control) -> None:
+        run_id, workspace = self.follower.run_id, self.hub.workspace
+        if run_id is not None:
+            self.hub.jobs.read(lambda: detached.ask(workspace, run_id, control), lambda _: None, self.fail)
+
+    def _resume(self) -> None:
+        run_id, workspace = self.follower.run_id, self.hub.workspace
+        if run_id is None:
+            return
+        self.error.hide()
+        self.hub.jobs.start(
+            "Resuming the run",
+            lambda emit, cancel: detached.resume(workspace, run_id),
+            done=lambda _: self._started(run_id),
+            failed=self.fail,
+            cancellable=False,
+        )
+
+    def _show_report(self) -> None:
+        self.hub.show("reports", self.follower.run_id)

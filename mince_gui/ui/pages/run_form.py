@@ -1,0 +1,194 @@
+"""What to run: model folder, pack and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QFileDialog, QGridLayout, QSpinBox, QWidget
+
+from mince_gui.app.run import RunOrder
+from mince_gui.ui.reads import RunChoices
+from mince_gui.ui.run_words import about
+from mince_gui.ui.theme import GRID
+from mince_gui.ui.widgets import Card, button, column, label, row
+
+_NO_MODEL = "Choose a model folder"
+_NO_PACK = "No pack yet: make one on Subsets, or open a file"
+
+
+class RunForm(Card):
+    """Asks for one run; `wanted` carries a RunOrder."""
+
+    wanted = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__(margin=GRID + 4)
+        self._choices = RunChoices((), (), {})
+        self.model = _combo("Model", 240)
+        self.pack = _combo("Pack", 220)
+        self.limit = _spin("all items", "Take only the first items of the pack; the drift bound does not hold then")
+        self.threads = _spin("automatic", "Threads of the runtime")
+        self.tokens = _spin("the task's own", "Longest answer in tokens")
+        self.template = QComboBox()
+        self.template.setAccessibleName("Chat template")
+        self.template.addItem("as the task needs", "auto")
+        self.template.addItem("none", "none")
+        self._time = label("", "muted")
+        self.start = button("Start", self._start, icon="run", primary=True, tip="Start the run (Ctrl+Enter)")
+        self._more = button("More", self._toggle, flat=True, tip="Threads, chat template, longest answer")
+        browse = button("", self._browse_model, icon="folder", tip="Choose a model folder")
+        browse.setAccessibleName("Choose a model folder")
+        open_pack = button("", self._browse_pack, icon="folder", tip="Open a pack file")
+        open_pack.setAccessibleName("Open a pack file")
+        line = row(
+            label("Model", "muted"), self.model, browse, GRID, label("Pack", "muted"), self.pack, open_pack, GRID,
+            label("Limit", "muted"), self.limit, self._more, None, self.start, gap=GRID,
+        )  # fmt: skip
+        self._options = QWidget()
+        options = QGridLayout()
+        options.setContentsMargins(0, 0, 0, 0)
+        options.setHorizontalSpacing(GRID)
+        fields = (("Threads", self.threads), ("Chat template", self.template), ("Longest answer", self.tokens))
+        for place, (words, field) in enumerate(fields):
+            options.addWidget(label(words, "muted"), 0, 2 * place)
+            options.addWidget(field, 0, 2 * place + 1)
+        options.setColumnStretch(6, 1)
+        self._options.setLayout(options)
+        self._options.hide()
+        self.body.addLayout(line)
+        self.body.addWidget(self._options)
+        self.body.addLayout(column(self._time))
+        for combo in (self.model, self.pack):
+            combo.currentIndexChanged.connect(self._settle)
+        self.limit.valueChanged.connect(self._settle)
+        self._settle()
+
+    def show_choices(self, choices: RunChoices) -> None:
+        """Offer these models and packs; what was chosen stays chosen."""
+        self._choices = choices
+        model, pack = self.model.currentData(), self.pack.currentData()
+        own = [(self.model.itemText(i), self.model.itemData(i)) for i in range(self.model.count())]
+        known = {str(path) for _, path in choices.models}
+        models = [(name, str(path)) for name, path in choices.models]
+        models += [(name, path) for name, path in own if path and path not in known]
+        _fill(self.model, models, model, _NO_MODEL)
+        packs = [(f"{p.name}  ({p.n:,} items)", p.name) for p in choices.packs]
+        own = [(self.pack.itemText(i), self.pack.itemData(i)) for i in range(self.pack.count())]
+        packs += [(name, path) for name, path in own if path and str(path).endswith(".mincepack")]
+        _fill(self.pack, packs, pack, _NO_PACK)
+        self._settle()
+
+    def choose_pack(self, name: str) -> None:
+        """Choose a pack by its name."""
+        place = self.pack.findData(name)
+        if place >= 0:
+            self.pack.setCurrentIndex(place)
+
+    def choose_model(self, folder: Path) -> None:
+        """Choose a model folder, known or not."""
+        _choose(self.model, folder.name, str(folder))
+
+    def open_pack(self, path: Path) -> None:
+        """Choose a pack file."""
+        _choose(self.pack, path.name, str(path))
+
+    def order(self) -> RunOrder | None:
+        """The run as asked for; None where model or pack is missing."""
+        model, pack = self.model.currentData(), self.pack.currentData()
+        if not model or not pack:
+            return None
+        return RunOrder(
+            Path(model),
+            str(pack),
+            threads=self.threads.value() or None,
+            chat_template=self.template.currentData(),
+            limit=self.limit.value() or None,
+            max_new_tokens=self.tokens.value() or None,
+        )
+
+    def _start(self) -> None:
+        order = self.order()
+        if order is not None:
+            self.start.setEnabled(False)
+            self.wanted.emit(order)
+
+    def started(self) -> None:
+        """The run was created, or refused: another may be asked for."""
+        self._settle()
+
+    def _settle(self) -> None:
+        self.start.setEnabled(self.order() is not None)
+        pack = next((p for p in self._choices.packs if p.name == self.pack.currentData()), None)
+        if self.order() is None:
+            self._time.setText("A run needs an ONNX Runtime GenAI model folder and a pack (items with their content).")
+        elif pack is None:
+            self._time.setText("How long it takes is not known before the first items are done.")
+        else:
+            each = self._choices.seconds.get((str(self.model.currentData()), pack.benchmark))
+            items = min(pack.n, self.limit.value() or pack.n)
+            self._time.setText(
+                f"{items:,} items; how long they take is not known before the first run of this model."
+                if each is None
+                else f"{items:,} items, about {about(each * items)} by an earlier run of this model."
+            )
+
+    def _toggle(self) -> None:
+        shown = self._options.isHidden()
+        self._options.setVisible(shown)
+        self._more.setText("Less" if shown else "More")
+
+    def _browse_model(self) -> None:
+        dialog = QFileDialog(self, "Model folder (with genai_config.json)")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.fileSelected.connect(lambda path: self.choose_model(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _browse_pack(self) -> None:
+        dialog = QFileDialog(self, "Pack", "", "Packs (*.mincepack)")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda path: self.open_pack(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+
+def _combo(name: str, width: int) -> QComboBox:
+    made = QComboBox()
+    made.setAccessibleName(name)
+    made.setMinimumWidth(width)
+    made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    return made
+
+
+def _spin(nothing: str, tip: str) -> QSpinBox:
+    made = QSpinBox()
+    made.setRange(0, 100_000)
+    made.setGroupSeparatorShown(True)
+    made.setSpecialValueText(nothing)
+    made.setToolTip(tip)
+    made.setAccessibleName(tip)
+    return made
+
+
+def _fill(combo: QComboBox, entries: list[tuple[str, str]], kept: object, nothing: str) -> None:
+    combo.blockSignals(True)
+    combo.clear()
+    for name, value in entries:
+        combo.addItem(name, value)
+        combo.setItemData(combo.count() - 1, value, 3)  # tool tip role
+    if not entries:
+        combo.addItem(nothing, None)
+    combo.setCurrentIndex(max(0, combo.findData(kept)))
+    combo.blockSignals(False)
+
+
+def _choose(combo: QComboBox, name: str, value: str) -> None:
+    place = combo.findData(value)
+    if place < 0:
+        empty = combo.findData(None)
+        if empty >= 0:
+            combo.removeItem(empty)
+        combo.addItem(name, value)
+        place = combo.count() - 1
+    combo.setCurrentIndex(place)

@@ -1,0 +1,251 @@
+"""One run, live or over: counts, scores with intervals, timings, plots and items."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QProgressBar, QWidget
+
+from mince_gui.report import format as fmt
+from mince_gui.run.types import Control
+from mince_gui.store.runs import StoredItem, StoredRun
+from mince_gui.ui.pages.run_tiles import Tiles
+from mince_gui.ui.run_words import about, can_resume, state_of, verdict
+from mince_gui.ui.snapshot import Score, Snapshot
+from mince_gui.ui.states import Chip, ErrorBar
+from mince_gui.ui.tables import Column, TableModel, TableView
+from mince_gui.ui.theme import GRID
+from mince_gui.ui.widgets import Card, Elided, button, column, label, row
+
+_ASKED = {
+    "pause": "pausing after this item",
+    "stop": "stopping after this item",
+    "skip": "leaving this item out",
+    "run": "going on",
+}
+
+
+def _tokens(item: StoredItem) -> str:
+    if item.prompt_tokens is None:
+        return "-"
+    return f"{item.prompt_tokens:,} / {item.output_tokens:,}" if item.output_tokens else f"{item.prompt_tokens:,}"
+
+
+def _verdict_tip(item: StoredItem) -> str:
+    lines = [item.cause] if item.cause else []
+    lines += ["the answer was cut at the token budget"] if item.capped else []
+    lines += [f"{metric}: {passed:g} of {trials:g}" for metric, (passed, trials) in item.scores.items()]
+    lines += [f"expected: {item.expected}"] if item.expected else []
+    lines += [f"read as ({name}): {text}" for name, text in item.extracted.items()]
+    lines += [f"took {item.attempts} attempts"] if item.attempts > 1 else []
+    return "\n".join(lines)
+
+
+SCORES = (
+    Column[Score]("Metric", lambda s: s.title, width=0),
+    Column[Score]("So far", lambda s: fmt.percent(s.percent), key=lambda s: s.percent, number=True, width=68),
+    Column[Score](
+        "Projected full", lambda s: "known" if s.low == s.high else f"{s.low:.1f} to {s.high:.1f}",
+        key=lambda s: s.low, number=True, width=108,
+        help="Where the full score lies (95 %), if the items still to come are like those so far",
+    ),
+    Column[Score](
+        "Full", lambda s: fmt.percent(s.full), key=lambda s: s.full, number=True, width=64,
+        help="Full score of an own full run in this workspace",
+    ),
+)  # fmt: skip
+ITEMS = (
+    Column[StoredItem]("#", lambda i: f"{i.position + 1:,}", key=lambda i: i.position, number=True, width=52),
+    Column[StoredItem]("Item", lambda i: i.item_key, width=68),
+    Column[StoredItem](
+        "Category", lambda i: (i.category or "-").rpartition(":")[2], width=92, tip=lambda i: i.category or ""
+    ),
+    Column[StoredItem](
+        "In / out", _tokens, key=lambda i: i.prompt_tokens, number=True, width=80, help="Tokens of prompt / answer"
+    ),
+    Column[StoredItem](
+        "Time", lambda i: fmt.seconds(i.wall_seconds), key=lambda i: i.wall_seconds, number=True, width=72
+    ),
+    Column[StoredItem](
+        "Verdict", lambda i: verdict(i)[0], width=0, state=lambda i: verdict(i)[1], tip=lambda i: _verdict_tip(i)
+    ),
+)  # fmt: skip
+FILTERS = ("All items", "Wrong", "Missing", "Capped")
+
+
+class RunView(QWidget):
+    """Shows snapshots of one run. `wish` carries a control for the runner, `resume` asks for a new runner."""
+
+    wish = Signal(str)
+    resume = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.snapshot: Snapshot | None = None
+        self._asked: str = ""
+        self._items: list[StoredItem] = []
+        self.scores = TableModel[Score](SCORES)
+        self.scores_view = TableView(self.scores, "Scores so far", empty="No item is done yet.")
+        self.scores_view.setFixedWidth(344)
+        self.items = TableModel[StoredItem](ITEMS)
+        self.items_view = TableView(self.items, "Items of the run", empty="No such item.")
+        for view in (self.scores_view, self.items_view):
+            view.verticalHeader().setDefaultSectionSize(28)
+            view.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.filter = QComboBox()
+        self.filter.setAccessibleName("Which items")
+        self.filter.addItems(FILTERS)
+        self.filter.currentIndexChanged.connect(self._fill_items)
+        self.tiles = Tiles()
+        self.notices = ErrorBar()
+        below = row(self.scores_view, self.items_view, gap=GRID)
+        below.setStretch(1, 1)
+        box = column(self._head(), self.notices, self.tiles, below, gap=GRID)
+        box.setStretch(2, 5)
+        box.setStretch(3, 6)
+        self.setLayout(box)
+        self.scores_view.chosen.connect(lambda _: self._show_tiles())
+
+    def _head(self) -> QWidget:
+        self._title = Elided("", "heading")
+        self.chip = Chip()
+        self._phase = label("", "muted")
+        self.pause = button("Pause", lambda: self._ask("pause"), icon="pause", tip="Pause after this item (Space)")
+        self.go_on = button("Resume", self._go_on, icon="play", primary=True, tip="Go on behind the last finished item")
+        self.skip = button("Skip", lambda: self._ask("skip"), icon="skip", tip="Leave the item in work out as missing")
+        self.stop = button(
+            "Stop", lambda: self._ask("stop"), icon="stop", tip="Stop after this item; it can be resumed"
+        )
+        head = row(self._title, self.pause, self.go_on, self.skip, self.stop, gap=GRID)
+        head.setStretch(0, 1)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Items done")
+        self.done = label("", "heading")
+        self.left = label("", "muted")
+        self.missing = label("", "muted")
+        self.capped = label("", "muted")
+        self._shown_count = label("", "muted")
+        counts = row(
+            self.chip, self.done, self.left, self.missing, self.capped, self._phase, None, self._shown_count,
+            self.filter, gap=2 * GRID,
+        )  # fmt: skip
+        card = Card(margin=GRID + 4)
+        card.body.addLayout(head)
+        card.body.addWidget(self.bar)
+        card.body.addLayout(counts)
+        return card
+
+    # -- showing ---------------------------------------------------------------------------------------
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Show a run as it stands."""
+        before = self.snapshot
+        another = before is None or before.run.run_id != snapshot.run.run_id
+        if another or (before is not None and before.run.state != snapshot.run.state):
+            self._asked = ""
+        self.snapshot = snapshot
+        if another or snapshot.anew:
+            self._items = list(snapshot.fresh)
+            self._fill_items()
+        elif snapshot.fresh:
+            self._items.extend(snapshot.fresh)
+            self.items.add_rows([item for item in snapshot.fresh if self._fits(item)])
+            self._count_items()
+        self._show_head(snapshot.run, snapshot)
+        self._show_scores(snapshot, another)
+        self._show_tiles()
+        self._show_notices(snapshot)
+
+    def _show_head(self, run: StoredRun, snapshot: Snapshot) -> None:
+        self._title.set_text(f"{run.plan.subset} on {run.plan.model}")
+        self.chip.show_state(*state_of(run))
+        self._phase.setText(_ASKED.get(self._asked, "") or snapshot.phase)
+        live = snapshot.live and run.pid is not None
+        self.pause.setVisible(live and run.state != "paused")
+        self.skip.setVisible(live)
+        self.stop.setVisible(live)
+        self.go_on.setVisible(run.state == "paused" or can_resume(run))
+        for control in (self.pause, self.skip, self.stop, self.go_on):
+            control.setEnabled(not self._asked)
+        self.bar.setRange(0, max(1, run.plan.items))
+        self.bar.setValue(run.done + run.missing)
+        self.done.setText(f"{run.done:,} of {run.plan.items:,} items")
+        if snapshot.seconds_left is not None and run.done + run.missing < run.plan.items:
+            self.left.setText(f"{about(snapshot.seconds_left)} left")
+        else:
+            self.left.setText(f"took {fmt.seconds(run.elapsed_seconds)}" if run.done else "")
+        self.missing.setText(f"{run.missing:,} missing" if run.missing else "none missing")
+        self.capped.setText(f"{snapshot.capped:,} capped" if snapshot.capped else "none capped")
+
+    def _show_scores(self, snapshot: Snapshot, another: bool) -> None:
+        chosen = self.scores_view.current_row()
+        same = [s.metric for s in self.scores.rows] == [s.metric for s in snapshot.scores]
+        # One metric is told by its tile; the items get the room.
+        self.scores_view.setVisible(len(snapshot.scores) > 1)
+        self.scores_view.setColumnHidden(3, all(score.full is None for score in snapshot.scores))
+        if same and not another:
+            for place, score in enumerate(snapshot.scores):
+                self.scores.replace(place, score)
+            return
+        self.scores.set_rows(snapshot.scores)
+        kept = chosen.metric if chosen is not None and not another else None
+        if not self.scores_view.choose(lambda s: s.metric == kept) and snapshot.scores:
+            self.scores_view.selectRow(0)
+
+    def _show_tiles(self) -> None:
+        if self.snapshot is None:
+            return
+        first = self.snapshot.scores[0] if self.snapshot.scores else None
+        self.tiles.show_snapshot(self.snapshot, self.scores_view.current_row() or first)
+
+    def _show_notices(self, snapshot: Snapshot) -> None:
+        run = snapshot.run
+        if run.state == "ended" and run.detail and run.cause not in ("done", "stopped", "incomplete"):
+            head, _, rest = run.detail.partition("\n")
+            self.notices.show_notice(head, rest)
+        elif snapshot.notices:
+            more = len(snapshot.notices) - 1
+            self.notices.show_notice(snapshot.notices[-1], f"and {more} more before it" if more else "")
+        else:
+            self.notices.hide()
+
+    # -- items -----------------------------------------------------------------------------------------
+
+    def _fits(self, item: StoredItem) -> bool:
+        wanted = self.filter.currentText()
+        if wanted == "Wrong":
+            return item.state == "done" and verdict(item)[1] != "good"
+        if wanted == "Missing":
+            return item.state == "missing"
+        return item.capped if wanted == "Capped" else True
+
+    def _fill_items(self) -> None:
+        self.items.set_rows([item for item in self._items if self._fits(item)])
+        self._count_items()
+
+    def _count_items(self) -> None:
+        shown = len(self.items.rows)
+        self._shown_count.setText("" if self.filter.currentIndex() == 0 else f"{shown:,} shown")
+
+    # -- control ---------------------------------------------------------------------------------------
+
+    def toggle_pause(self) -> None:
+        """Pause or go on (Space)."""
+        if self.go_on.isVisible() and self.go_on.isEnabled():
+            self._go_on()
+        elif self.pause.isVisible() and self.pause.isEnabled():
+            self._ask("pause")
+
+    def _go_on(self) -> None:
+        if self.snapshot is not None and self.snapshot.run.state == "paused":
+            self._ask("run")
+        else:
+            self.go_on.setEnabled(False)
+            self.resume.emit()
+
+    def _ask(self, control: Control) -> None:
+        self._asked = "" if control == "skip" else control
+        self._phase.setText(_ASKED[control])
+        for part in (self.pause, self.skip, self.stop, self.go_on):
+            part.setEnabled(control == "skip")
+        self.wish.emit(control)

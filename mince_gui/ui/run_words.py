@@ -1,0 +1,75 @@
+"""How a run's state is said: word, colour and icon."""
+
+from __future__ import annotations
+
+from mince_gui.report import format as fmt
+from mince_gui.store.runs import StoredItem, StoredRun
+from mince_gui.ui.entries import Entry
+
+_ENDS = {
+    "done": ("done", "good", "good"),
+    "failed": ("failed", "bad", "bad"),
+    "crashed": ("crashed", "bad", "bad"),
+    "hung": ("hung", "bad", "bad"),
+    "not_started": ("could not start", "bad", "bad"),
+}
+
+
+def state_of(run: StoredRun) -> tuple[str, str, str]:
+    """Word, colour role and icon."""
+    at = f"{run.done + run.missing:,} of {run.plan.items:,}"
+    if run.state == "interrupted":
+        return f"interrupted at {at}", "warn", "warn"
+    if run.state == "paused":
+        return f"paused at {at}", "warn", "pause"
+    if run.state == "running":
+        return f"running, {at}", "accent", "play"
+    if run.state == "started":
+        return ("starting", "accent", "busy") if run.pid is not None else ("not started", "muted", "none")
+    if run.cause == "incomplete":
+        return f"done, {run.missing:,} missing", "warn", "warn"
+    if run.cause == "stopped":
+        return f"stopped at {at}", "warn", "stop"
+    return _ENDS.get(run.cause or "failed", ("ended", "muted", "none"))
+
+
+def can_resume(run: StoredRun) -> bool:
+    """Whether a new runner would have something to do."""
+    if run.state == "interrupted" or (run.state == "started" and run.pid is None):
+        return True
+    return run.state == "ended" and run.done < run.plan.items
+
+
+def is_live(run: StoredRun) -> bool:
+    """Whether a runner is at work, or about to be."""
+    return run.state in ("running", "paused") or (run.state == "started" and run.pid is not None)
+
+
+def when(stamp: str) -> str:
+    """A stored time, or one from a file name (with dashes for colons), to the minute."""
+    day, _, clock = stamp[:16].partition("T")
+    return f"{day} {clock.replace('-', ':')}".strip()
+
+
+def about(seconds: float) -> str:
+    """A time to come, no finer than it can be known."""
+    return f"{max(1, round(seconds))} s" if seconds < 60 else fmt.seconds(60 * round(seconds / 60))
+
+
+def entry(run: StoredRun) -> Entry:
+    """The run in a list."""
+    word, state, shape = state_of(run)
+    return Entry(run.run_id, run.plan.subset, when(run.created_at)[5:], run.plan.model, word, state, shape)
+
+
+def verdict(item: StoredItem) -> tuple[str, str]:
+    """An item's verdict by its first metric (or why it is missing), and the colour role with icon."""
+    if item.state == "missing":
+        return f"missing: {item.cause}" if item.cause else "missing", "bad:warn"
+    passed, trials = next(iter(item.scores.values()), (0.0, 0.0))
+    if not trials:
+        return "not scored", "muted:none"
+    cut = ", cut" if item.capped else ""
+    if passed == trials:
+        return f"right{cut}", "good"
+    return (f"wrong{cut}", "bad") if passed == 0 else (f"{passed:g} of {trials:g}{cut}", "warn")
