@@ -14,7 +14,7 @@ from mince_gui.base.canonical import canonical_json, sha256_text
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, ignore
 from mince_gui.report import Report, build, write
-from mince_gui.report.types import Ratio, Reference, RunData
+from mince_gui.report.types import NOT_RUN, Ratio, Reference, RunData
 from mince_gui.store import Workspace
 from mince_gui.store import references as stored_references
 from mince_gui.store import runs as stored_runs
@@ -45,8 +45,7 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
     done = [item for item in items if item.state == "done"]
     missing = {item.item_key: item.cause or "" for item in items if item.state == "missing"}
     seen = {item.item_key for item in items}
-    planned = subset.item_keys[: run.plan.items]
-    missing.update({key: "not run" for key in planned if key not in seen})
+    missing.update({key: NOT_RUN for key in subset.item_keys if key not in seen})
     return RunData(
         run_id=run.run_id,
         benchmark=run.plan.benchmark,
@@ -56,6 +55,7 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
         total_items=run.plan.total_items,
         bound_pp=subset.p95_pp,
         rows={item.item_key: item.scores for item in done},
+        run_order=tuple(item.item_key for item in done),
         categories={item.item_key: item.category for item in items},
         # Sittings on other devices, or with other threads, make no one wall clock.
         wall_seconds=run.elapsed_seconds if done and not missing and not conditions.get("changed") else None,

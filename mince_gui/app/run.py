@@ -39,7 +39,7 @@ from mince_gui.store import models as stored_models
 from mince_gui.store import runs as stored_runs
 from mince_gui.store import subsets as stored_subsets
 from mince_gui.store.runs import NewRun, StoredRun
-from mince_gui.subset import bundled, read_pack, read_subset
+from mince_gui.subset import bundled, read_pack, read_subset, running_order
 from mince_gui.subset.types import Pack
 from mince_gui.tasks import ChatTemplate, load_template
 from mince_gui.tasks import get as get_task
@@ -52,8 +52,8 @@ class RunOrder:
 
     `subset` is a pack file, the name of a pack in the workspace, a frozen subset's file, or "full" (with
     `task`, where the workspace has full packs of several benchmarks); None = the only pack there is.
-    `runtime` None = the bundled one, otherwise the path of a Python that has onnxruntime-genai. `limit` takes
-    the first items of the subset. `trust_native_code` allows a model folder that names a library to load.
+    `runtime` None = the bundled one, otherwise the path of a Python that has onnxruntime-genai. `limit` runs
+    that many items of the subset only. `trust_native_code` allows a model folder that names a library to load.
     """
 
     model_dir: Path
@@ -208,7 +208,8 @@ def _requests(
 ) -> list[RunItem]:
     render = None if template is None else template.render
     items = []
-    for position, item in enumerate(pack.items[:count]):
+    for position, place in enumerate(running_order(len(pack.items))[:count]):
+        item = pack.items[place]
         shots: Sequence[Any] = pack.fewshot.get(item.category or "", pack.fewshot.get("", ()))
         request = task.request(item.doc, shots, render=render, max_new_tokens=max_new_tokens)
         items.append(RunItem(position, item.key, item.category, item.doc, request))

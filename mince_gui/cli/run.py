@@ -63,7 +63,7 @@ def _jsonl(event: Event) -> None:
 @click.option("--timing", type=click.Choice(("standard", "fast")), default="standard", show_default=True)
 @click.option("--threads", type=click.IntRange(1), help="Threads of ONNX Runtime.")
 @click.option("--chat-template", default="auto", show_default=True, metavar="auto|none|FILE")
-@click.option("--limit", type=click.IntRange(1), help="Only the first items of the subset.")
+@click.option("--limit", type=click.IntRange(1), help="Only so many items of the subset, drawn at random.")
 @click.option("--max-new-tokens", type=click.IntRange(1), help="Cap of generated tokens (default: the task's).")
 @click.option("--trust-native-code", is_flag=True, help="Allow a model folder that loads a library of its own.")
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted or stopped run.")

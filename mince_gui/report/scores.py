@@ -199,8 +199,11 @@ def _differs(mine: Mapping[str, tuple[float, float]], theirs: Mapping[str, tuple
 
 
 def running_score(run: RunData, fact: MetricFacts) -> Running | None:
-    """The score after each of at most 60 evenly spread item counts; None for fewer than three items."""
-    cells = cells_of(run.rows, fact.name, run.subset_keys)
+    """The score after each of at most 60 evenly spread item counts, in the order in which the items were run.
+
+    None for fewer than three items.
+    """
+    cells = cells_of(run.rows, fact.name, run.run_order or run.subset_keys)
     if len(cells) < 3:
         return None
     steps = min(_RUNNING_POINTS, len(cells))

@@ -24,11 +24,15 @@ class Ratio:
         return 100.0 * self.passed / self.trials
 
 
+NOT_RUN = "not run"
+
+
 @dataclass(frozen=True)
 class RunData:
-    """One run as the report needs it. `rows` maps item key -> metric -> (passed, trials); missing items are absent.
+    """One run as the report needs it.
 
-    `wall_seconds` is the time the runner spent on items, None where not known.
+    `rows` maps item key -> metric -> (passed, trials); missing items are absent there, and `missing` maps each to
+    its cause, NOT_RUN for those that were not reached. `wall_seconds` is the time the runner spent on items, None where not known.
     """
 
     run_id: str
@@ -60,6 +64,8 @@ class RunData:
     unverified: int = 0
     """How many items of the subset have no content hash, so that nothing proves their content."""
     pack_sha256: str = ""
+    run_order: tuple[str, ...] = ()
+    """The keys of `rows` in the order in which they were run; empty = the subset's order."""
 
     @property
     def drawn_uniformly(self) -> bool:

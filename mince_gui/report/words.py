@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mince_gui.report import format as fmt
 from mince_gui.report.model import Bound, Coverage, MetricReport, Repeatability, Speedup, SplitLine, Verdict
 from mince_gui.report.scores import limit_of
-from mince_gui.report.types import Reference, RunData
+from mince_gui.report.types import NOT_RUN, Reference, RunData
 
 _GRAVITY: tuple[Verdict, ...] = (
     "outside", "not judged", "no score", "no bound", "total gap only", "no full score", "inside", "full run"
@@ -113,14 +113,21 @@ def warnings(
     limit = limit_of(run)
     if limit is not None:
         found.append(
-            f"The run was started with --limit {limit}: its items are the first of the subset, not the frozen subset; "
+            f"The run was started with --limit {limit}: its items are a part of the frozen subset; "
             "no drift is judged and no bound applies."
         )
     if not coverage.complete:
-        causes = "; ".join(f"{cause} ({number:,})" for cause, number in coverage.causes().items())
+        causes = coverage.causes()
+        listed = "; ".join(f"{cause} ({number:,})" for cause, number in causes.items())
+        # Items run in random order: what a stop or a limit leaves is a random part, what a fault leaves is not.
+        random = set(causes) <= {NOT_RUN}
         found.append(
-            f"Only {fmt.coverage(coverage.done, coverage.wanted)} are done ({causes}). Every score is of this part, "
-            "which was not drawn at random: the intervals do not account for that."
+            f"Only {fmt.coverage(coverage.done, coverage.wanted)} are done ({listed}). Every score is of this part, "
+            + (
+                "a random one, as items run in random order; no drift is judged."
+                if random
+                else "which was not drawn at random: the intervals do not account for that."
+            )
         )
     if run.accepted:
         named = ", ".join(run.accepted[:_NAMED]) + (" and more" if len(run.accepted) > _NAMED else "")

@@ -22,7 +22,7 @@ category, doc; in the subset's order), fewshot.jsonl (category, doc).
 """
 
 from mince_gui.subset.dataset import Dataset, read_dataset
-from mince_gui.subset.drawing import draw_stratified, draw_uniform, webster
+from mince_gui.subset.drawing import draw_stratified, draw_uniform, running_order, webster
 from mince_gui.subset.freezing import SAMPLERS, default_name, freeze, full_subset
 from mince_gui.subset.pack_file import read_pack, write_pack
 from mince_gui.subset.packing import build_pack
@@ -45,6 +45,7 @@ __all__ = [
     "read_dataset",
     "read_pack",
     "read_subset",
+    "running_order",
     "same_items",
     "webster",
     "write_pack",

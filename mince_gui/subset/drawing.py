@@ -10,6 +10,8 @@ import numpy as np
 
 from mince_gui.base.errors import UsageError
 
+_ORDER_SEED = 0
+
 
 def draw_uniform(total_items: int, n: int, seed: int) -> tuple[int, ...]:
     """`n` of `total_items` positions, ascending: numpy's `default_rng(seed).choice` without replacement.
@@ -20,6 +22,15 @@ def draw_uniform(total_items: int, n: int, seed: int) -> tuple[int, ...]:
     _check(total_items, n, seed)
     drawn = np.random.default_rng(seed).choice(total_items, size=n, replace=False)
     return tuple(sorted(int(position) for position in drawn))
+
+
+def running_order(n: int) -> tuple[int, ...]:
+    """The order in which the n items of a subset are run: random, and the same on every machine.
+
+    Benchmarks are sorted by subject or difficulty; run in that order, a score so far would say little of the whole.
+    In this order every part that was run is a uniform draw of the subset.
+    """
+    return tuple(np.random.default_rng(_ORDER_SEED).permutation(n).tolist())
 
 
 def draw_stratified(categories: Sequence[str | None], n: int, seed: int) -> tuple[int, ...]:

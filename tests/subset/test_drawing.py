@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mince_gui.base.errors import UsageError
-from mince_gui.subset import draw_stratified, draw_uniform, webster
+from mince_gui.subset import draw_stratified, draw_uniform, running_order, webster
 
 populations = st.lists(st.integers(0, 60), min_size=1, max_size=12).filter(lambda sizes: sum(sizes) > 0)
 
@@ -98,3 +98,16 @@ def test_an_n_outside_the_population_is_refused(n: int) -> None:
 def test_without_categories_there_is_nothing_to_stratify() -> None:
     with pytest.raises(UsageError, match="categor"):
         draw_stratified([None, None], 1, 42)
+
+
+@given(st.integers(1, 300))
+def test_the_running_order_takes_every_item_once_and_is_always_the_same(n: int) -> None:
+    order = running_order(n)
+    assert sorted(order) == list(range(n))
+    assert order == running_order(n)
+
+
+def test_the_running_order_is_no_walk_through_the_categories() -> None:
+    quarter = running_order(1000)[:250]
+    # Of 250 of 1,000 in random order, the first half holds 125 +- 4 standard deviations of the hypergeometric law.
+    assert abs(sum(place < 500 for place in quarter) - 125) < 28
