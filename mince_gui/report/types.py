@@ -32,7 +32,8 @@ class RunData:
     """One run as the report needs it.
 
     `rows` maps item key -> metric -> (passed, trials); missing items are absent there, and `missing` maps each to
-    its cause, NOT_RUN for those that were not reached. `wall_seconds` is the time the runner spent on items, None where not known.
+    its cause, NOT_RUN for those that were not reached. `wall_seconds` is the time the runner spent on items, None
+    where not known.
     """
 
     run_id: str
