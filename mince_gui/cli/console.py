@@ -113,7 +113,7 @@ class LiveLine:
     def _item(self, event: ItemDone) -> str:
         self._times.append(time.monotonic())
         scores = "  ".join(f"{_short(name)} {percent(value)}" for name, value in event.running.items())
-        left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left  "
+        left = f"{duration(event.seconds_left)} left  " if event.seconds_left else ""
         missing = f"  missing {event.missing}" if event.missing else ""
         return f"{self._started.detail}  {event.done}/{event.total}  {self._speed()}{left}{scores}{missing}"
 

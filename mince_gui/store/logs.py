@@ -105,9 +105,9 @@ def _checks(text: str) -> tuple[Check, ...]:
 def listing(ws: Workspace, benchmark: str | None = None) -> list[StoredLog]:
     """All stored logs, by benchmark and model, newest evaluation first."""
     rows = ws.db.execute(
-        "SELECT * FROM logs WHERE ?1 IS NULL OR benchmark = ?1 COLLATE NOCASE"
+        "SELECT * FROM logs WHERE :benchmark IS NULL OR benchmark = :benchmark COLLATE NOCASE"
         " ORDER BY benchmark, model, timestamp DESC",
-        (benchmark,),
+        {"benchmark": benchmark},
     ).fetchall()
     counts = dict(ws.db.execute("SELECT log_id, count(*) FROM log_items GROUP BY log_id").fetchall())
     sums = {

@@ -36,8 +36,8 @@ def add(ws: Workspace, reference: Reference) -> None:
 def listing(ws: Workspace, benchmark: str | None = None) -> list[Reference]:
     """All stored references, newest first."""
     rows = ws.db.execute(
-        "SELECT * FROM stored_references WHERE ?1 IS NULL OR benchmark = ?1 ORDER BY rowid DESC",
-        (benchmark,),
+        "SELECT * FROM stored_references WHERE :benchmark IS NULL OR benchmark = :benchmark ORDER BY rowid DESC",
+        {"benchmark": benchmark},
     )
     return [_reference(row) for row in rows]
 

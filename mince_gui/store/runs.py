@@ -322,9 +322,7 @@ def runs(ws: Workspace) -> list[StoredRun]:
 
 def get(ws: Workspace, run_id: str) -> StoredRun:
     """One run; a beginning that fits only one id is enough. Raises UsageError for an unknown one."""
-    rows = ws.db.execute(
-        f"{_SELECT} WHERE substr(run_id, 1, ?1) = ?2 GROUP BY run_id", (len(run_id), run_id)
-    ).fetchall()
+    rows = ws.db.execute(f"{_SELECT} WHERE substr(run_id, 1, ?) = ? GROUP BY run_id", (len(run_id), run_id)).fetchall()
     exact = [row for row in rows if row["run_id"] == run_id] or rows
     if len(exact) != 1:
         what = "fits several runs" if exact else "is not a run of this workspace"

@@ -124,7 +124,8 @@ def add_subset(ws: Workspace, subset: FrozenSubset, path: Path) -> None:
 def subsets(ws: Workspace, benchmark: str | None = None) -> list[StoredSubset]:
     """Frozen subsets, newest first, as they were stored."""
     rows = ws.db.execute(
-        "SELECT * FROM subsets WHERE ?1 IS NULL OR benchmark = ?1 ORDER BY created_at DESC, name", (benchmark,)
+        "SELECT * FROM subsets WHERE :benchmark IS NULL OR benchmark = :benchmark ORDER BY created_at DESC, name",
+        (benchmark,),
     )
     return [
         StoredSubset(
@@ -165,7 +166,8 @@ def add_pack(ws: Workspace, subset: FrozenSubset, path: Path) -> None:
 def packs(ws: Workspace, benchmark: str | None = None) -> list[StoredPack]:
     """Known packs, newest first."""
     rows = ws.db.execute(
-        "SELECT * FROM packs WHERE ?1 IS NULL OR benchmark = ?1 ORDER BY created_at DESC, name", (benchmark,)
+        "SELECT * FROM packs WHERE :benchmark IS NULL OR benchmark = :benchmark ORDER BY created_at DESC, name",
+        (benchmark,),
     )
     return [
         StoredPack(

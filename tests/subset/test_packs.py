@@ -218,7 +218,7 @@ def test_a_doc_that_names_another_item_is_refused_where_no_hash_can_tell(tmp_pat
 
 def test_a_doc_nested_too_deeply_to_be_hashed_is_refused_by_its_key(subset: FrozenSubset, dataset: Dataset) -> None:
     deep: Any = []
-    for _ in range(600):
+    for _ in range(5000):
         deep = [deep]
     key = subset.item_keys[3]
     items = {**dataset.items, key: {"question": deep, "answer": "1"}}
