@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mince_gui.app.size import calibration
 from mince_gui.app.stream import stream
+from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, Warned, ignore
+from mince_gui.sizing import n_star
+from mince_gui.sizing.advice import on_n_star
+from mince_gui.sizing.types import SizingResult
 from mince_gui.store import Workspace
 from mince_gui.store import subsets as stored_subsets
 from mince_gui.subset import freeze as draw
 from mince_gui.subset import write_subset
 from mince_gui.subset.types import FrozenSubset
+
+_ON_N_STAR = ("No n*:", "n* ", "That there is no n*")
+"""How a sizing's warnings about its n* begin; its others are about the pool and the step."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +39,23 @@ def freeze(
     seed: int = 42,
     sampler: str = "uniform",
     out: Path | None = None,
+    tau_pp: float | None = None,
     emit: Emit = ignore,
 ) -> Frozen:
     """Draw `n` items of the benchmark and write them to `out` (default: the workspace's subsets folder).
 
     The pool, and so the evidence, is that of the newest sizing; without one the subset has no bound,
-    and a warning says so. Frozen again, the same items get the newer evidence. Raises UsageError for an `n`
-    outside 1..N and where the workspace has other items under the name, InputError where `out` holds something else.
+    and a warning says so. With `tau_pp` (pp per step) the evidence has the n* that the sizing's curve gives at that
+    tau, in place of the one it was asked with. Frozen again, the same items get the newer evidence. Raises
+    UsageError for an `n` outside 1..N, for a tau that is none and where the workspace has other items under the
+    name, InputError where `out` holds something else.
     """
+    if tau_pp is not None and not (math.isfinite(tau_pp) and tau_pp > 0):
+        raise UsageError(f"tau must be a number of pp above 0, not {tau_pp}.", "1.0 is the usual one.")
     with stream(emit, "freeze", detail=benchmark), Workspace(workspace) as ws:
         sizing = stored_subsets.latest_sizing(ws, benchmark.lower()) or stored_subsets.latest_sizing(ws, benchmark)
+        if sizing is not None and tau_pp is not None and tau_pp != sizing.plan.tau_pp:
+            sizing = _at_tau(sizing, tau_pp)
         matrix = calibration(ws, benchmark, sizing.models if sizing else None)
         subset = draw(matrix, n=n, seed=seed, sampler=sampler, sizing=sizing)
         if sizing is None:
@@ -52,3 +67,18 @@ def freeze(
         write_subset(path, subset)
         stored_subsets.add_subset(ws, subset, path)
         return Frozen(subset, path)
+
+
+def _at_tau(sizing: SizingResult, tau_pp: float) -> SizingResult:
+    """The sizing with the n* of another tau: the curve is the same, what was said about the old n* is not."""
+    plan = replace(sizing.plan, tau_pp=tau_pp)
+    star = n_star(plan.sizes, sizing.p95_pp, tau_pp)
+    others = [text for text in sizing.warnings if not text.startswith(_ON_N_STAR)]
+    return replace(
+        sizing,
+        plan=plan,
+        n_star=star,
+        n_star_smooth=n_star(plan.sizes, sizing.smooth_pp, tau_pp),
+        n_star_by_seed={},
+        warnings=(*others, *on_n_star(plan, sizing.p95_pp, sizing.error_pp, star, sizing.total_items)),
+    )

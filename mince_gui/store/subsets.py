@@ -125,7 +125,7 @@ def subsets(ws: Workspace, benchmark: str | None = None) -> list[StoredSubset]:
     """Frozen subsets, newest first, as they were stored."""
     rows = ws.db.execute(
         "SELECT * FROM subsets WHERE :benchmark IS NULL OR benchmark = :benchmark ORDER BY created_at DESC, name",
-        (benchmark,),
+        {"benchmark": benchmark},
     )
     return [
         StoredSubset(
@@ -167,7 +167,7 @@ def packs(ws: Workspace, benchmark: str | None = None) -> list[StoredPack]:
     """Known packs, newest first."""
     rows = ws.db.execute(
         "SELECT * FROM packs WHERE :benchmark IS NULL OR benchmark = :benchmark ORDER BY created_at DESC, name",
-        (benchmark,),
+        {"benchmark": benchmark},
     )
     return [
         StoredPack(

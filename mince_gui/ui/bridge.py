@@ -11,7 +11,6 @@ import queue
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -29,12 +28,15 @@ Result = TypeVar("Result")
 Call = Callable[[Emit, CancelToken], Result]
 
 
-@dataclass(frozen=True)
-class Defect:
+class DefectError(MinceError):
     """Something escaped that we cannot explain: a fault of ours, with the trace for whoever mends it."""
 
-    error: MinceError
-    trace: str
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(
+            f"Something went wrong inside mince-gui: {type(cause).__name__}: {cause}",
+            "This is a defect of the program. Copy the details and report it.",
+        )
+        self.trace = "".join(traceback.format_exception(cause)).rstrip()
 
 
 class Job(QObject):
@@ -57,7 +59,6 @@ class Job(QObject):
         self.cancellable = cancellable
         self.token = CancelToken()
         self.warnings: list[tuple[str, str]] = []
-        self.trace = ""
 
     def cancel(self) -> None:
         """Ask for the end."""
@@ -155,11 +156,7 @@ class Jobs(QObject):
         except MinceError as exc:
             put((job, "failed", exc))
         except Exception as exc:  # noqa: BLE001 - a thread's boundary: what escapes here would be lost
-            error = MinceError(
-                f"Something went wrong inside mince-gui: {type(exc).__name__}: {exc}",
-                "This is a defect of the program. Copy the details and report it.",
-            )
-            put((job, "defect", Defect(error, traceback.format_exc())))
+            put((job, "failed", DefectError(exc)))
         else:
             put((job, "done", result))
         if not self._closed:
@@ -188,9 +185,6 @@ class Jobs(QObject):
         self._live.discard(job)
         if kind == "done":
             job.done.emit(value)
-        elif kind == "defect":
-            job.trace = value.trace
-            job.failed.emit(value.error)
         else:
             job.failed.emit(value)
         job.ended.emit()

@@ -152,6 +152,10 @@ class EntryList(QListView):
         if event.matches(QKeySequence.StandardKey.Copy):
             QGuiApplication.clipboard().setText(str(self.currentIndex().data() or ""))
             return
+        if event.key() == Qt.Key.Key_Space:
+            # Nothing to choose that is not chosen: the page may have a use for it.
+            event.ignore()
+            return
         super().keyPressEvent(event)
 
     def _current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:

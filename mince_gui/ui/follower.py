@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +17,15 @@ from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
 from mince_gui.store import runs as stored_runs
 from mince_gui.store.runs import StoredRun
+from mince_gui.ui.bridge import DefectError
 from mince_gui.ui.snapshot import Snapshot, Trail
 
 _POLL_SECONDS = 0.3
 _REST_SECONDS = 2.0
 _TAIL_BYTES = 64 * 1024
 _NOTICES = 20
+_TRIES = 5
+"""How often in a row the database may refuse a look (locked, a disk that is slow to answer) before we give up."""
 
 
 class Tail:
@@ -78,7 +82,7 @@ class _View:
         self._left: float | None = None
         self._phase = ""
         self._notices: list[str] = []
-        # The first items of a subset are not the subset: its bound does not hold for them.
+        # A part of a subset is not the subset: its bound does not hold for it.
         whole = run.plan.items == run.plan.subset_items
         self._bound = stored_runs.subset_of(ws, run).p95_pp if whole else None
         self._shown: tuple[object, ...] | None = None
@@ -111,7 +115,7 @@ class _View:
             seconds_left=self._left if run.state in ("running", "paused") else None,
             phase=self._phase if run.state in ("started", "running") else "",
             notices=tuple(self._notices),
-            bound_pp=self._bound,
+            bound_pp=self._bound if run.done == run.plan.subset_items else None,
             **self._trail.facts(),
         )
 
@@ -135,12 +139,13 @@ class _View:
 class RunFollower(QObject):
     """Looks at one run about three times a second in a thread of its own.
 
-    `snapshot` carries a Snapshot, `failed` a MinceError; both arrive on the GUI thread. A run that is over is
-    looked at more seldom, because somebody else may resume it.
+    `snapshot` carries a Snapshot, `failed` a MinceError; both arrive on the GUI thread. After `failed` nothing is
+    followed any more. A run that is over is looked at more seldom, because somebody else may resume it.
     """
 
     snapshot = Signal(object)
     failed = Signal(object)
+    _lost = Signal(object, object)
 
     def __init__(self, workspace: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -149,6 +154,7 @@ class RunFollower(QObject):
         self._threads: list[threading.Thread] = []
         self._stop = threading.Event()
         self.run_id: str | None = None
+        self._lost.connect(self._give_up)
 
     def follow(self, run_id: str) -> None:
         """Follow this run in place of any other."""
@@ -168,19 +174,37 @@ class RunFollower(QObject):
         self._threads.clear()
         self.run_id = None
 
+    def _give_up(self, stop: threading.Event, error: MinceError) -> None:
+        if stop is self._stop and not stop.is_set():
+            # A run that is not followed can be followed again.
+            self.run_id = None
+            self.failed.emit(error)
+
     def _loop(self, run_id: str, stop: threading.Event) -> None:
-        try:
-            with Workspace(self._workspace) as ws:
-                view: _View | None = None
-                while not stop.is_set():
-                    with _one_moment(ws):
-                        run = stored_runs.get(ws, run_id)
-                        view = view or _View(ws, run)
-                        found = view.look(run)
-                    if found is not None and not stop.is_set():
-                        self.snapshot.emit(found)
-                    over = run.state in ("ended", "interrupted")
-                    stop.wait(_REST_SECONDS if over else _POLL_SECONDS)
-        except MinceError as exc:
-            if not stop.is_set():
-                self.failed.emit(exc)
+        failures = 0
+        while not stop.is_set():
+            try:
+                with Workspace(self._workspace) as ws:
+                    view: _View | None = None
+                    while not stop.is_set():
+                        with _one_moment(ws):
+                            run = stored_runs.get(ws, run_id)
+                            view = view or _View(ws, run)
+                            found = view.look(run)
+                        failures = 0
+                        if found is not None and not stop.is_set():
+                            self.snapshot.emit(found)
+                        over = run.state in ("ended", "interrupted")
+                        stop.wait(_REST_SECONDS if over else _POLL_SECONDS)
+            except MinceError as exc:
+                self._lost.emit(stop, exc)
+                return
+            except sqlite3.OperationalError as exc:
+                failures += 1
+                if failures == _TRIES:
+                    self._lost.emit(stop, DefectError(exc))
+                    return
+                stop.wait(_POLL_SECONDS)
+            except Exception as exc:  # noqa: BLE001 - a thread's boundary: what escapes here would be lost
+                self._lost.emit(stop, DefectError(exc))
+                return

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QWidget
 
 from mince_gui.ui import theme
@@ -26,8 +26,15 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no stubs
         self.setMouseEnabled(x=False, y=False)
         self.hideButtons()
         self.setFrameShape(self.Shape.NoFrame)
+        # There is nothing to do in it by key.
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.getPlotItem().setContentsMargins(0, 4, 8, 0)
         self._dress()
+
+    def show_numbers(self, shown: bool) -> None:
+        """Numbers at the axes; without data they would be invented."""
+        for side in ("bottom", "left"):
+            self.getAxis(side).setStyle(showValues=shown)
 
     def redraw(self) -> None:
         """Draw again in the colours of the theme; subclasses put their curves here."""

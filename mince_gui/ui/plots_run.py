@@ -50,6 +50,7 @@ class ScorePlot(Plot):
         self._low.setData(done, low)
         self._high.setData(done, high)
         self._curve.setData(done, percent)
+        self.show_numbers(len(done) > 0)
         if len(done) == 0:
             self.setYRange(0, 100, padding=0.02)
             return
@@ -98,6 +99,7 @@ class RatePlot(Plot):
             self._median.setData(at[ends - 1], [float(np.median(value[end - window : end])) for end in ends])
         else:
             self._median.setData([], [])
+        self.show_numbers(len(value) > 0)
         if len(value):
             # A single stall must not press all others to the floor.
             self.setYRange(0, float(np.percentile(value, 99)) * 1.15 or 1.0, padding=0.0)

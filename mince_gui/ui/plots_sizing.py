@@ -17,6 +17,7 @@ from mince_gui.sizing.types import SizingResult
 from mince_gui.ui import theme
 from mince_gui.ui.plots import Plot, finite
 
+_LEAST_TAU = 0.01
 _THIN = 48
 """Alpha of the Monte Carlo band."""
 
@@ -111,6 +112,8 @@ class GainPlot(Plot):
         self._result: SizingResult | None = None
         self._n_star: int | None = None
         self._tau = 1.0
+        self._floor = 0.0
+        self._typed = False
         self._preview: tuple[Sequence[int], Sequence[float | None]] | None = None
         self.tau_line: Any = None
 
@@ -119,8 +122,7 @@ class GainPlot(Plot):
         same = result is self._result and self.tau_line is not None
         self._result, self._tau = result, tau_pp
         if same and n_star == self._n_star:
-            if abs(self.tau_line.value() - tau_pp) > 1e-9:
-                self.tau_line.setValue(tau_pp)
+            self.move_tau(tau_pp)
             return
         moving = bool(same and self.tau_line.moving)
         self._n_star = n_star
@@ -129,9 +131,10 @@ class GainPlot(Plot):
         else:
             self.redraw()
 
-    def show_preview(self, sizes: Sequence[int], p95_pp: Sequence[float]) -> None:
-        """Show the gains of the closed form, dashed; a result takes their place."""
+    def show_preview(self, sizes: Sequence[int], p95_pp: Sequence[float], tau_pp: float = 1.0) -> None:
+        """Show the gains of the closed form, dashed, with tau; a result takes their place."""
         self._result = self._n_star = None
+        self._tau = tau_pp
         self._preview = (sizes, gains(p95_pp)) if sizes else None
         self.redraw()
 
@@ -146,7 +149,10 @@ class GainPlot(Plot):
                 self.plot(
                     list(sizes), known, pen=pg.mkPen(theme.current().muted, width=1.5, style=Qt.PenStyle.DashLine)
                 )
-                self.setYRange(0, max(finite(known) or [1.0]), padding=0.06)
+                self.setXRange(0, max(sizes), padding=0.02)
+                top = max([*finite(known), self._tau * 1.4, 0.1])
+                self.setYRange(0, top, padding=0.06)
+                self._add_tau(top)
             return
         dress = theme.current()
         sizes = list(self._result.plan.sizes)[1:]
@@ -170,22 +176,40 @@ class GainPlot(Plot):
         )  # fmt: skip
         self.setXRange(0, self._result.plan.sizes[-1], padding=0.02)
         top = max([*(g + e for g, e in zip(values, error, strict=True) if math.isfinite(g)), self._tau * 1.4, 0.1])
-        self.setYRange(min([0.0, *finite(values)]), top, padding=0.06)
+        self._floor = min([0.0, *finite(values)])
+        self.setYRange(self._floor, top, padding=0.06)
         self._add_tau(top)
         self._mark()
 
     def _add_tau(self, top: float) -> None:
         colour = theme.current().series[2]
         self.tau_line = pg.InfiniteLine(
-            self._tau, angle=0, movable=True, bounds=(0.01, top),
+            self._tau, angle=0, movable=True, bounds=(_LEAST_TAU, top),
             pen=pg.mkPen(colour, width=2), hoverPen=pg.mkPen(colour, width=4),
             label="tau {value:.2f} pp - drag",
             labelOpts={"position": 0.01, "color": colour, "anchors": [(0, 1), (0, 1)]},
         )  # fmt: skip
         self.tau_line.label.setFont(theme.tabular(self.font(), scale=0.9, bold=True))
         self.tau_line.setCursor(Qt.CursorShape.SizeVerCursor)
-        self.tau_line.sigPositionChanged.connect(lambda line: self.tau_moved.emit(float(line.value())))
+        self.tau_line.sigPositionChanged.connect(self._tau_line_moved)
         self.addItem(self.tau_line, ignoreBounds=True)
+
+    def _tau_line_moved(self, line: Any) -> None:
+        if not self._typed:
+            self.tau_moved.emit(float(line.value()))
+
+    def move_tau(self, tau_pp: float) -> None:
+        """Put the line where tau was typed: the plot grows where it has no room, and nothing is emitted."""
+        self._tau = tau_pp
+        if self.tau_line is None or abs(self.tau_line.value() - tau_pp) < 1e-9:
+            return
+        self._typed = True
+        if tau_pp > self.tau_line.maxRange[1]:
+            top = tau_pp * 1.4
+            self.tau_line.setBounds((_LEAST_TAU, top))
+            self.setYRange(self._floor, top, padding=0.06)
+        self.tau_line.setValue(tau_pp)
+        self._typed = False
 
     def _mark(self) -> None:
         if self._result is None or self._n_star is None or self._n_star not in self._result.plan.sizes:

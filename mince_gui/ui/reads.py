@@ -153,6 +153,23 @@ def runs(workspace: Path) -> list[StoredRun]:
         return stored_runs.runs(ws)
 
 
+def run(workspace: Path, run_id: str) -> StoredRun:
+    """One run as it stands."""
+    with Workspace(workspace) as ws:
+        return stored_runs.get(ws, run_id)
+
+
+def unfinished(runs: Sequence[StoredRun]) -> StoredRun | None:
+    """The newest interrupted run, unless the same model was run on the same subset since. `runs` newest first."""
+    since: set[tuple[Path, str]] = set()
+    for known in runs:
+        place = (known.plan.model_dir, known.plan.subset)
+        if known.state == "interrupted" and place not in since:
+            return known
+        since.add(place)
+    return None
+
+
 def judge(workspace: Path, run: StoredRun) -> Judged:
     """The report of one run, or why there is none."""
     from mince_gui.app import report as reporting

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from mince_gui.report import format as fmt
 from mince_gui.store.runs import StoredItem, StoredRun
 from mince_gui.ui.entries import Entry
@@ -51,6 +53,11 @@ def when(stamp: str) -> str:
     return f"{day} {clock.replace('-', ':')}".strip()
 
 
+def local(stamp: str) -> str:
+    """A stored time (UTC) as the clock on the wall shows it, to the minute."""
+    return f"{datetime.fromisoformat(stamp).astimezone():%Y-%m-%d %H:%M}"
+
+
 def about(seconds: float) -> str:
     """A time to come, no finer than it can be known."""
     return f"{max(1, round(seconds))} s" if seconds < 60 else fmt.seconds(60 * round(seconds / 60))
@@ -59,7 +66,7 @@ def about(seconds: float) -> str:
 def entry(run: StoredRun) -> Entry:
     """The run in a list."""
     word, state, shape = state_of(run)
-    return Entry(run.run_id, run.plan.subset, when(run.created_at)[5:], run.plan.model, word, state, shape)
+    return Entry(run.run_id, run.plan.subset, local(run.created_at)[5:], run.plan.model, word, state, shape)
 
 
 def verdict(item: StoredItem) -> tuple[str, str]:

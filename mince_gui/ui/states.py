@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QWidget
 
 from mince_gui.base.errors import MinceError
 from mince_gui.ui import icons, theme
-from mince_gui.ui.bridge import Job, was_cancelled
+from mince_gui.ui.bridge import DefectError, was_cancelled
 from mince_gui.ui.theme import GRID
 from mince_gui.ui.widgets import button, column, label, paragraph, row
 
@@ -107,35 +109,51 @@ class ErrorBar(QFrame):
         self._remedy = label("", "", wrap=True, select=True)
         self._details = ""
         self._state = ""
-        copy = button("Copy", self._copy, icon="copy", flat=True, tip="Copy the message with its details")
+        self.copy = button("Copy", self._copy, icon="copy", flat=True, tip="Copy the message with its details")
         close = button("Close", self.hide, flat=True)
+        self.action = button("", self._act)
+        # Made without a text, it would be as narrow as a button that is only an icon.
+        self.action.setMaximumWidth(320)
+        self._offer: Callable[[], object] | None = None
         words = column(self._message, self._remedy, gap=2)
-        line = row(self._sign, words, copy, close, margin=GRID)
+        line = row(self._sign, words, self.action, self.copy, close, margin=GRID)
         line.setStretch(1, 1)
         line.setAlignment(self._sign, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
         self.setObjectName("errorBar")
         self.hide()
 
-    def show_error(self, error: MinceError, job: Job | None = None) -> None:
-        """Show it; a cancelled job is no error."""
+    def show_error(self, error: MinceError) -> None:
+        """Show it; a cancelled job is no error. A defect's trace goes to who copies the details."""
         if was_cancelled(error):
             self.hide()
             return
         self._show(error.message, error.remedy, "bad")
         self._message.setFont(theme.tabular(self.font(), bold=True))
-        self._details = "\n".join(part for part in (str(error), job.trace if job else "") if part)
+        self._details = f"{error}\n{error.trace}" if isinstance(error, DefectError) else str(error)
 
-    def show_notice(self, message: str, remedy: str = "") -> None:
-        """Show something less than an error."""
-        self._show(message, remedy, "warn")
+    def show_notice(self, message: str, remedy: str = "", *, state: str = "warn") -> None:
+        """Show something less than an error; `state` is its colour and icon."""
+        self._show(message, remedy, state)
         self._message.setFont(theme.tabular(self.font()))
         self._details = f"{message}\n{remedy}".strip()
+
+    def offer(self, words: str, act: Callable[[], object]) -> None:
+        """Offer one thing to do about what is shown; the next message takes it away."""
+        self._offer = act
+        self.action.setText(words)
+        self.action.setAccessibleName(words)
+        self.action.show()
 
     @property
     def text(self) -> str:
         """What is shown."""
         return f"{self._message.text()}\n{self._remedy.text()}".strip()
+
+    @property
+    def state(self) -> str:
+        """How it is meant: bad or warn."""
+        return self._state
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: D102, N802 - Qt's name
         super().changeEvent(event)
@@ -151,12 +169,20 @@ class ErrorBar(QFrame):
 
     def _show(self, message: str, remedy: str, state: str) -> None:
         self._state = state
+        self._offer = None
+        self.action.hide()
         self._dress()
         self._message.setText(message)
         self._remedy.setText(remedy)
         self._remedy.setVisible(bool(remedy))
         self.setAccessibleName(f"{message} {remedy}")
         self.show()
+
+    def _act(self) -> None:
+        act = self._offer
+        self.hide()
+        if act is not None:
+            act()
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._details)

@@ -93,6 +93,11 @@ class TableModel(QAbstractTableModel, Generic[Row]):
         self._rows[place] = row
         self.dataChanged.emit(self.index(place, 0), self.index(place, len(self._columns) - 1))
 
+    @property
+    def has_ticks(self) -> bool:
+        """Whether rows can be ticked."""
+        return self._ident is not None
+
     def ticked_rows(self) -> list[Row]:
         """The rows whose tick is set."""
         assert self._ident is not None
@@ -232,6 +237,11 @@ class TableView(QTableView, Generic[Row]):
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.selectionModel().selectionChanged.connect(self._selection_changed)
 
+    def say_when_empty(self, words: str) -> None:
+        """Say something else while there is no row."""
+        self._empty = words
+        self.viewport().update()
+
     def current_row(self) -> Row | None:
         """The row that the details belong to."""
         rows = self.selected_rows()
@@ -265,6 +275,10 @@ class TableView(QTableView, Generic[Row]):
     def keyPressEvent(self, event: Any) -> None:  # noqa: D102, N802 - Qt's name
         if event.matches(QKeySequence.StandardKey.Copy):
             QGuiApplication.clipboard().setText(self.as_text())
+            return
+        if event.key() == Qt.Key.Key_Space and not self.table.has_ticks:
+            # Nothing to tick: the page may have a use for it.
+            event.ignore()
             return
         super().keyPressEvent(event)
 

@@ -130,6 +130,8 @@ QTableView, QListView {
   alternate-background-color: $surface; selection-background-color: $accent_soft; selection-color: $text; outline: none;
 }
 QTableView::item { padding: 0 8px; border-bottom: 1px solid $raised; }
+QTableView#dense::item { padding: 0 4px; }
+QTableView#dense QHeaderView::section { padding: 6px 7px; }
 QTableView::item:selected { background: $accent_soft; color: $text; }
 QListView::item { border-bottom: 1px solid $raised; }
 QHeaderView { background: transparent; border: none; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from mince_gui.base.errors import MinceError
 from mince_gui.store.runs import StoredRun
 from mince_gui.ui import icons, reads, theme
 from mince_gui.ui.activity import ActivityBar
+from mince_gui.ui.bridge import was_cancelled
 from mince_gui.ui.hub import PAGES, Hub, PageName
 from mince_gui.ui.pages.base import Page
 from mince_gui.ui.pages.logs import LogsPage
@@ -84,6 +86,7 @@ class Window(QMainWindow):
         self.tour: DemoTour | None = None
         self._first_page = first_page
         self._buttons: dict[PageName, QToolButton] = {}
+        self.start_button = _nav_button("Start", "Start: the demo and other ways to begin (Ctrl+0)")
         self._said_goodbye = False
         self._stack = QStackedWidget()
         self._stack.setObjectName("page")
@@ -102,6 +105,7 @@ class Window(QMainWindow):
             QGuiApplication.styleHints().colorSchemeChanged.connect(self._dress)
         for number, name in enumerate(PAGES, start=1):
             QShortcut(QKeySequence(f"Ctrl+{number}"), self, lambda n=name: self.show_page(n))
+        QShortcut(QKeySequence("Ctrl+0"), self, self.show_start)
         self.hub.jobs.read(lambda: _opening(workspace), self._opened, self._not_opened)
 
     # -- pages -----------------------------------------------------------------------------------------
@@ -131,7 +135,9 @@ class Window(QMainWindow):
         self.show_page(name)
         self.page(name).open_with(what)
 
-    def _show_start(self) -> None:
+    def show_start(self) -> None:
+        """Bring the doors to the front: the demo, logs, a model and a pack."""
+        self.start_button.setChecked(True)
         if self.start_page is None:
             self.start_page = StartPage(self.hub)
             self.start_page.demo_wanted.connect(self.start_demo)
@@ -139,16 +145,17 @@ class Window(QMainWindow):
         self._stack.setCurrentWidget(self.start_page)
         self.start_page.enter()
 
-    def _opened(self, found: tuple[bool, str | None]) -> None:
-        has_logs, live = found
-        if live is not None:
-            self.page("run").open_with(("follow", live))
-        if self._first_page is not None or live is not None:
+    def _opened(self, found: _Opening) -> None:
+        if found.live is not None:
+            self.page("run").open_with(("follow", found.live))
+        elif found.unfinished is not None:
+            self.page("run").open_with(("unfinished", found.unfinished))
+        if self._first_page is not None or found.live is not None or found.unfinished is not None:
             self.show_page(self._first_page or "run")
-        elif has_logs:
+        elif found.has_logs:
             self.show_page("logs")
         else:
-            self._show_start()
+            self.show_start()
 
     def _not_opened(self, error: MinceError) -> None:
         self.show_page("logs")
@@ -164,9 +171,10 @@ class Window(QMainWindow):
             return
         self.tour = DemoTour(self.hub)
         self.tour.told.connect(self._demo_told)
-        self.tour.followed.connect(lambda run_id: self._go("run", ("follow", run_id)))
+        self.tour.followed.connect(self._demo_follows)
         self.tour.failed.connect(self._demo_failed)
-        self.tour.finished.connect(lambda run_id: self._go("reports", run_id))
+        self.tour.stopped.connect(self._demo_stopped)
+        self.tour.finished.connect(self._demo_finished)
         self.show_page("run")
         self.tour.start()
 
@@ -177,8 +185,36 @@ class Window(QMainWindow):
         assert isinstance(page, RunPage)
         page.show_banner(text)
 
+    def _demo_follows(self, run_id: str, before: str) -> None:
+        """Show the demo's run where its last one was shown; somebody who looks at another run goes on looking."""
+        from mince_gui.ui.pages.run import RunPage
+
+        page = self.page("run")
+        assert isinstance(page, RunPage)
+        if not before or page.follower.run_id in (None, before):
+            page.open_with(("follow", run_id))
+
     def _demo_failed(self, error: MinceError) -> None:
-        self.page("run").fail(error)
+        if was_cancelled(error):
+            self._demo_stopped("Demo cancelled.")
+        else:
+            self.page("run").fail(error)
+
+    def _demo_stopped(self, why: str) -> None:
+        page = self.page("run")
+        page.error.show_notice(why, "What it had made so far is kept.")
+        page.error.offer("Try again", self.start_demo)
+
+    def _demo_finished(self, run_id: str) -> None:
+        if self.current is self.page("run"):
+            self._go("reports", run_id)
+        else:
+            self.hub.say("The demo is done: its report is on Reports.")
+
+    def _end_demo(self) -> None:
+        if self.tour is not None and self.tour.active:
+            self.tour.end()
+            self._demo_stopped("Demo ended.")
 
     def _wire_run(self, made: Page) -> None:
         from mince_gui.ui.pages.run import RunPage
@@ -186,11 +222,7 @@ class Window(QMainWindow):
         assert isinstance(made, RunPage)
         made.status.connect(self.activity.show_run)
         made.live_count.connect(self._count_live)
-        made.over.connect(self._run_over)
-
-    def _run_over(self, run: StoredRun) -> None:
-        if self.tour is not None:
-            self.tour.run_over(run)
+        made.demo_ended.connect(self._end_demo)
 
     def _count_live(self, number: int) -> None:
         self._buttons["run"].setText(f"  Run  ({number})" if number else "  Run")
@@ -216,20 +248,15 @@ class Window(QMainWindow):
         box = column(brand, where, GRID, gap=4, margin=GRID)
         box.setContentsMargins(GRID, 2 * GRID, GRID, GRID)
         for number, name in enumerate(PAGES, start=1):
-            made = QToolButton()
-            made.setObjectName("nav")
-            made.setText(f"  {_TITLES[name]}")
-            made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-            made.setIconSize(QSize(18, 18))
-            made.setCheckable(True)
-            made.setFixedSize(160, 40)
-            made.setToolTip(f"{_TITLES[name]} (Ctrl+{number})")
-            made.setAccessibleName(_TITLES[name])
+            made = _nav_button(_TITLES[name], f"{_TITLES[name]} (Ctrl+{number})")
             made.clicked.connect(lambda checked=False, n=name: self.show_page(n))
             group.addButton(made)
             box.addWidget(made)
             self._buttons[name] = made
         box.addStretch(1)
+        self.start_button.clicked.connect(lambda checked=False: self.show_start())
+        group.addButton(self.start_button)
+        box.addWidget(self.start_button)
         bar.setLayout(box)
         self._nav_icons()
         return bar
@@ -237,6 +264,7 @@ class Window(QMainWindow):
     def _nav_icons(self) -> None:
         for name, made in self._buttons.items():
             made.setIcon(icons.icon(name, theme.current().muted, 18))
+        self.start_button.setIcon(icons.icon("demo", theme.current().muted, 18))
 
     def _dress(self) -> None:
         app = QApplication.instance()
@@ -257,13 +285,37 @@ class Window(QMainWindow):
             event.ignore()
             return
         self.hide()
+        if self.tour is not None:
+            self.tour.close()
         for page in self.pages.values():
             page.close_page()
         self.hub.jobs.close()
         event.accept()
 
 
-def _opening(workspace: Path) -> tuple[bool, str | None]:
-    """Whether there is anything yet, and the run that is going on."""
-    live = next((run.run_id for run in reads.runs(workspace) if is_live(run)), None)
-    return reads.has_logs(workspace), live
+@dataclass(frozen=True)
+class _Opening:
+    """Whether there is anything yet, the run that is going on, and one that waits to be resumed."""
+
+    has_logs: bool
+    live: str | None
+    unfinished: StoredRun | None
+
+
+def _opening(workspace: Path) -> _Opening:
+    runs = reads.runs(workspace)
+    live = next((run.run_id for run in runs if is_live(run)), None)
+    return _Opening(reads.has_logs(workspace), live, reads.unfinished(runs))
+
+
+def _nav_button(title: str, tip: str) -> QToolButton:
+    made = QToolButton()
+    made.setObjectName("nav")
+    made.setText(f"  {title}")
+    made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    made.setIconSize(QSize(18, 18))
+    made.setCheckable(True)
+    made.setFixedSize(160, 40)
+    made.setToolTip(tip)
+    made.setAccessibleName(title)
+    return made

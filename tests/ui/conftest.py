@@ -28,6 +28,8 @@ from mince_gui.app import demo
 from mince_gui.app.import_logs import import_logs, look
 from mince_gui.app.run import RunOrder, create, execute
 from mince_gui.base.errors import MinceError
+from mince_gui.store import Workspace
+from mince_gui.store.runs import NewRun, StoredItem, StoredRun
 from mince_gui.ui import reads, theme
 from mince_gui.ui.hub import PageName
 from mince_gui.ui.window import Window
@@ -191,3 +193,35 @@ def wait_for_end(pid: int, *, seconds: float = 60.0) -> None:
             psutil.Process(pid).wait(timeout=1)
         except psutil.Error:
             continue
+
+
+def stored_run(**changed: object) -> StoredRun:
+    """A run of a GSM8K subset, done, but for what is changed."""
+    plan = NewRun(
+        benchmark="gsm8k", task="gsm8k_cot", subset="gsm8k-200", total_items=1_319, subset_items=200, items=200,
+        model="small", model_dir=Path("m"), pack_path=Path("p"), pack_sha256="", settings={},
+    )  # fmt: skip
+    facts: dict[str, object] = {
+        "run_id": "r", "created_at": "2026-01-02T03:04:05+00:00", "plan": plan, "conditions": None, "state": "ended",
+        "cause": "done", "detail": "", "pid": 1, "ended_at": None, "done": 200, "missing": 0, "elapsed_seconds": 1.0,
+    }  # fmt: skip
+    return StoredRun(**{**facts, **changed})  # type: ignore[arg-type]
+
+
+def stored_item(position: int, right: float, **changed: object) -> StoredItem:
+    """An item that is done, but for what is changed."""
+    facts: dict[str, object] = {
+        "position": position, "item_key": str(position), "category": None, "state": "done", "text": "7", "picked": None,
+        "extracted": {}, "expected": "7", "prompt_tokens": 100, "output_tokens": 11, "prefill_seconds": 0.5,
+        "first_token_seconds": 0.6, "decode_seconds": 2.0, "wall_seconds": 2.6, "elapsed_seconds": 2.7, "capped": False,
+        "attempts": 1, "cause": None, "finished_at": "", "scores": {"exact_match,strict-match": (right, 1.0)},
+    }  # fmt: skip
+    return StoredItem(**{**facts, **changed})  # type: ignore[arg-type]
+
+
+def interrupted_run(workspace: Path, pack: str, *, model_dir: Path | None = None) -> str:
+    """A run whose process is gone; returns its id."""
+    run_id = create(workspace, RunOrder(model_dir or demo.model_dir(), pack))
+    with Workspace(workspace) as ws, ws.writing() as db:
+        db.execute("UPDATE runs SET state = 'running', pid = 999999999 WHERE run_id = ?", (run_id,))
+    return run_id

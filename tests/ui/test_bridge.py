@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError, MinceError
 from mince_gui.base.events import Emit, Ended, Event, Progress, Started, Warned
-from mince_gui.ui.bridge import Job, Jobs, was_cancelled
+from mince_gui.ui.bridge import DefectError, Jobs, was_cancelled
 
 
 @pytest.fixture
@@ -77,16 +77,17 @@ def test_an_error_is_delivered_as_it_was_raised(qtbot: QtBot, jobs: Jobs) -> Non
 
 
 def test_a_defect_is_told_with_its_trace_and_not_lost(qtbot: QtBot, jobs: Jobs) -> None:
-    caught: list[tuple[MinceError, str]] = []
+    caught: list[MinceError] = []
 
     def work(emit: Emit, cancel: CancelToken) -> float:
         return 1 / 0
 
-    job: Job = jobs.start("Dividing", work, failed=lambda error: caught.append((error, job.trace)))
+    job = jobs.start("Dividing", work, failed=caught.append)
     with qtbot.waitSignal(job.ended):
         pass
-    assert "ZeroDivisionError" in caught[0][0].message
-    assert "in work" in caught[0][1]
+    assert isinstance(caught[0], DefectError)
+    assert "ZeroDivisionError" in caught[0].message
+    assert "in work" in caught[0].trace
 
 
 def test_cancel_ends_the_work_and_is_no_error(qtbot: QtBot, jobs: Jobs) -> None:

@@ -14,11 +14,15 @@ from pytestqt.qtbot import QtBot
 
 from mince_gui.app import demo
 from mince_gui.app.report import compute
-from mince_gui.app.run import RunOrder, create
+from mince_gui.app.run import RunOrder, create, execute
 from mince_gui.report import VERDICT_WORDS, Verdict
+from mince_gui.report import format as fmt
+from mince_gui.store import Workspace
+from mince_gui.store import runs as stored_runs
 from mince_gui.ui import icons, theme
 from mince_gui.ui.pages.report_view import VERDICT_STATES
 from mince_gui.ui.pages.reports import ReportsPage
+from mince_gui.ui.states import Figure
 from mince_gui.ui.window import Window
 from tests.ui.conftest import quiet
 
@@ -93,3 +97,19 @@ def test_a_run_without_a_finished_item_says_why_it_has_no_report(
     assert isinstance(page, ReportsPage)
     assert "No item" in page.view.banner_text
     assert not page.export_button.isEnabled()
+
+
+def test_the_time_of_a_run_that_is_not_complete_is_its_own_and_the_whole_one_is_called_an_estimate(
+    qtbot: QtBot, demo_workspace: Path, open_window: Callable[..., Window]
+) -> None:
+    run_id = create(demo_workspace, RunOrder(demo.model_dir(), "demo-math-full", limit=6))
+    execute(demo_workspace, run_id)
+    with Workspace(demo_workspace) as ws:
+        elapsed = stored_runs.get(ws, run_id).elapsed_seconds
+    window = open_window(demo_workspace, "reports")
+    page = window.page("reports")
+    assert isinstance(page, ReportsPage)
+    qtbot.waitUntil(lambda: page.view.report is not None)
+    said = [figure.accessibleName() for figure in page.view.findChildren(Figure)]
+    assert f"This run: {fmt.seconds(elapsed)} 6 of 500 items" in said
+    assert not any(name.startswith("Whole subset") and "about" not in name for name in said)

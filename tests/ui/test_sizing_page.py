@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from mince_gui.app.freeze import freeze
 from mince_gui.app.size import SizeQuestion, size
+from mince_gui.base.errors import UsageError
 from mince_gui.sizing import n_star
 from mince_gui.ui import reads
 from mince_gui.ui.pages.freeze_dialog import FreezeDialog
 from mince_gui.ui.pages.sizing import SizingPage
 from mince_gui.ui.pages.sizing_view import describe
 from mince_gui.ui.pages.subsets import SubsetsPage
+from mince_gui.ui.widgets import Debounce
 from mince_gui.ui.window import Window
 from tests.ui.conftest import quiet
 
@@ -31,6 +34,9 @@ def page(qtbot: QtBot, sized_workspace: Path, open_window: Callable[..., Window]
 def _draw(qtbot: QtBot, page: SizingPage) -> None:
     page.draw_button.click()
     qtbot.waitUntil(lambda: page.result is not None, timeout=60_000)
+    window = page.window()
+    assert isinstance(window, Window)
+    quiet(qtbot, window)
 
 
 def test_the_closed_form_is_there_before_anything_is_drawn(page: SizingPage) -> None:
@@ -122,3 +128,117 @@ def test_freezing_asks_for_n_and_leads_to_the_subset(qtbot: QtBot, page: SizingP
     chosen = subsets.view.current_row()
     assert chosen is not None
     assert chosen.name == frozen[0].name
+
+
+def test_settings_that_were_not_drawn_with_show_no_kept_answer_and_freeze_nothing(
+    qtbot: QtBot, page: SizingPage
+) -> None:
+    assert page.freeze_button.isEnabled()
+    _draw(qtbot, page)
+    kept = page.result
+    assert kept is not None
+    changes: tuple[Callable[[], None], ...] = (
+        lambda: page.step.setValue(150),
+        lambda: page.rule_joint.setChecked(True),
+        lambda: page.members.set_ticks(lambda member: member[0] != "lab/small"),
+    )
+    for change in changes:
+        change()
+        qtbot.waitUntil(lambda: page.result is None)
+        assert not page.freeze_button.isEnabled()
+        assert page.view.n_star is None
+        assert "Settings changed" in page.view.warnings.text
+        assert page.view.smooth.value == _smooth(page)
+        page.view.warnings.action.click()
+        assert page.result is kept
+        assert page.freeze_button.isEnabled()
+    # What was solved exactly needs neither draws nor a seed.
+    assert kept.method == "exact"
+    page.seed.setValue(7)
+    page.draws.setValue(500)
+    qtbot.waitUntil(lambda: not any(waiting.isActive() for waiting in page.findChildren(Debounce)))
+    assert page.result is kept
+
+
+def _smooth(page: SizingPage) -> str:
+    rows = page.view.model.rows
+    star = n_star([row.n for row in rows], [row.p95_pp for row in rows], page.tau.value())
+    return "none" if star is None else f"{star:,}"
+
+
+def test_another_seed_is_another_question_where_the_answer_was_drawn(qtbot: QtBot, page: SizingPage) -> None:
+    page.rule_joint.setChecked(True)
+    page.draws.setValue(200)
+    _draw(qtbot, page)
+    kept = page.result
+    page.seed.setValue(43)
+    qtbot.waitUntil(lambda: page.result is None)
+    page.seed.setValue(42)
+    qtbot.waitUntil(lambda: page.result is kept)
+
+
+def test_tau_moves_n_star_of_the_preview(page: SizingPage) -> None:
+    seen = set()
+    for tau in (0.3, 1.0, 2.4):
+        page.tau.setValue(tau)
+        assert page.view.gain.tau_line.value() == pytest.approx(tau)
+        assert page.view.smooth.value == _smooth(page)
+        seen.add(page.view.smooth.value)
+    assert len(seen) > 1
+
+
+def test_a_tau_beyond_the_plot_stays_as_it_was_typed(qtbot: QtBot, page: SizingPage) -> None:
+    for _ in range(2):
+        page.tau.setValue(40.0)
+        assert page.tau.value() == 40.0
+        assert page.view.gain.tau_line.value() == pytest.approx(40.0)
+        assert page.view.gain.viewRange()[1][1] > 40.0
+        page.tau.setValue(1.0)
+        _draw(qtbot, page)
+
+
+def test_the_frozen_subset_has_the_tau_and_n_star_that_were_shown(
+    qtbot: QtBot, page: SizingPage, sized_workspace: Path
+) -> None:
+    _draw(qtbot, page)
+    page.view.gain.tau_line.setValue(2.4)
+    star = page.view.n_star
+    assert page.result is not None
+    assert star not in (None, page.result.n_star)
+    page.freeze_button.click()
+    (dialog,) = page.findChildren(FreezeDialog)
+    assert dialog.n.value() == star
+    dialog.go.click()
+    window = page.window()
+    assert isinstance(window, Window)
+    quiet(qtbot, window)
+    (row,) = reads.subsets(sized_workspace)
+    assert row.stored is not None
+    evidence = row.stored.subset.evidence
+    assert (row.n, evidence["n_star"], evidence["tau_pp"]) == (star, star, 2.4)
+    assert not any(f"n* = {page.result.n_star} " in warning for warning in evidence["warnings"])
+
+
+def test_no_n_is_proposed_where_nothing_justifies_one(qtbot: QtBot, page: SizingPage) -> None:
+    page.freeze_button.click()
+    (dialog,) = page.findChildren(FreezeDialog)
+    assert "not sized" in dialog.why.text()
+    assert not dialog.go.isEnabled()
+    dialog.n.setValue(10)
+    assert dialog.go.isEnabled()
+    dialog.reject()
+    _draw(qtbot, page)
+    page.tau.setValue(0.01)
+    assert page.view.n_star is None
+    page.freeze()
+    dialog = page.findChildren(FreezeDialog)[-1]
+    assert "no size has a gain below tau 0.01 pp" in dialog.why.text()
+    assert not dialog.go.isEnabled()
+    dialog.reject()
+
+
+@pytest.mark.parametrize("tau", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_tau_that_is_none_freezes_nothing(sized_workspace: Path, tau: float) -> None:
+    with pytest.raises(UsageError, match="tau"):
+        freeze(sized_workspace, "gsm8k", 100, tau_pp=tau)
+    assert reads.subsets(sized_workspace) == []

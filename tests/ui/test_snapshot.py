@@ -9,38 +9,16 @@ import pytest
 from mince_gui import benchmarks
 from mince_gui.base.events import ItemDone, Progress, to_json
 from mince_gui.report import finite_population_interval
-from mince_gui.store.runs import NewRun, StoredItem, StoredRun
 from mince_gui.ui.follower import Tail
 from mince_gui.ui.run_words import can_resume, state_of, verdict
 from mince_gui.ui.snapshot import Trail
-
-
-def _run(**changed: object) -> StoredRun:
-    plan = NewRun(
-        benchmark="gsm8k", task="gsm8k_cot", subset="gsm8k-200", total_items=1_319, subset_items=200, items=200,
-        model="small", model_dir=Path("m"), pack_path=Path("p"), pack_sha256="", settings={},
-    )  # fmt: skip
-    facts: dict[str, object] = {
-        "run_id": "r", "created_at": "2026-01-02T03:04:05+00:00", "plan": plan, "conditions": None, "state": "ended",
-        "cause": "done", "detail": "", "pid": 1, "ended_at": None, "done": 200, "missing": 0, "elapsed_seconds": 1.0,
-    }  # fmt: skip
-    return StoredRun(**{**facts, **changed})  # type: ignore[arg-type]
-
-
-def _item(position: int, right: float, **changed: object) -> StoredItem:
-    facts: dict[str, object] = {
-        "position": position, "item_key": str(position), "category": None, "state": "done", "text": "7", "picked": None,
-        "extracted": {}, "expected": "7", "prompt_tokens": 100, "output_tokens": 11, "prefill_seconds": 0.5,
-        "first_token_seconds": 0.6, "decode_seconds": 2.0, "wall_seconds": 2.6, "elapsed_seconds": 2.7, "capped": False,
-        "attempts": 1, "cause": None, "finished_at": "", "scores": {"exact_match,strict-match": (right, 1.0)},
-    }  # fmt: skip
-    return StoredItem(**{**facts, **changed})  # type: ignore[arg-type]
+from tests.ui.conftest import stored_item, stored_run
 
 
 def test_the_running_score_has_the_exact_interval_of_the_full_score() -> None:
-    trail = Trail(_run(), benchmarks.get("gsm8k"))
-    trail.add([_item(i, float(i % 4 == 0)) for i in range(60)])
-    trail.add([_item(i, 1.0) for i in range(60, 80)])
+    trail = Trail(stored_run(), benchmarks.get("gsm8k"))
+    trail.add([stored_item(i, float(i % 4 == 0)) for i in range(60)])
+    trail.add([stored_item(i, 1.0) for i in range(60, 80)])
     (score,) = trail.scores({"exact_match,strict-match": 41.0})
     assert score.percent == pytest.approx(100 * 35 / 80)
     assert (score.low, score.high) == finite_population_interval(35, 80, 1_319)
@@ -48,9 +26,9 @@ def test_the_running_score_has_the_exact_interval_of_the_full_score() -> None:
 
 
 def test_missing_items_count_but_have_no_score_and_no_time() -> None:
-    trail = Trail(_run(), benchmarks.get("gsm8k"))
-    lost = _item(1, 0.0, state="missing", scores={}, first_token_seconds=None, cause="crashed twice")
-    trail.add([_item(0, 1.0), lost])
+    trail = Trail(stored_run(), benchmarks.get("gsm8k"))
+    lost = stored_item(1, 0.0, state="missing", scores={}, first_token_seconds=None, cause="crashed twice")
+    trail.add([stored_item(0, 1.0), lost])
     assert (trail.count, trail.done) == (2, 1)
     assert trail.scores({})[0].percent == 100.0
     facts = trail.facts()
@@ -99,6 +77,6 @@ def test_a_long_event_file_is_read_from_near_its_end(tmp_path: Path) -> None:
     ],
 )
 def test_a_state_is_said_in_words(changed: dict[str, object], word: str, resumable: bool) -> None:
-    run = _run(**changed)
+    run = stored_run(**changed)
     assert state_of(run)[0] == word
     assert can_resume(run) is resumable

@@ -13,11 +13,13 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from mince_gui.ui import main, reads, theme
+from mince_gui.ui.bridge import Job
 from mince_gui.ui.hub import PAGES
 from mince_gui.ui.pages.reports import ReportsPage
+from mince_gui.ui.pages.run import RunPage
 from mince_gui.ui.pages.subsets import SubsetsPage
 from mince_gui.ui.window import Window
-from tests.ui.conftest import quiet
+from tests.ui.conftest import interrupted_run, quiet
 
 
 def test_an_empty_workspace_opens_with_three_doors(workspace: Path, open_window: Callable[..., Window]) -> None:
@@ -118,6 +120,83 @@ def test_the_demo_runs_live_from_its_door_and_ends_with_a_report(
     runs = reads.runs(workspace)
     assert [run.cause for run in runs] == ["done"] * 4
     assert sorted(run.plan.subset.endswith("full") for run in runs) == [False, False, True, True]
+
+
+def _run_page(window: Window) -> RunPage:
+    page = window.page("run")
+    assert isinstance(page, RunPage)
+    return page
+
+
+def test_looking_at_another_run_or_page_does_not_stop_the_demo(
+    qtbot: QtBot, workspace: Path, open_window: Callable[..., Window]
+) -> None:
+    window = open_window(workspace)
+    window.start_demo()
+    tour, page = window.tour, _run_page(window)
+    assert tour is not None
+    followed: list[str] = []
+    tour.followed.connect(lambda run_id, before: followed.append(run_id))
+    qtbot.waitUntil(lambda: len(followed) >= 2 and len(page.list.entries.entries) >= 2, timeout=120_000)
+    first = page.list.entries.entries[-1].ident
+    page.list.choose(first)
+    window.show_page("logs")
+    qtbot.waitUntil(lambda: not tour.active, timeout=120_000)
+    assert window.current is window.page("logs")
+    assert page.follower.run_id == first
+    assert [run.cause for run in reads.runs(workspace)] == ["done"] * 4
+    window.show_page("run")
+    assert page.form.isVisible()
+    assert not page.banner.isVisible()
+
+
+def test_the_demo_can_be_ended_and_tried_again(
+    qtbot: QtBot, workspace: Path, open_window: Callable[..., Window]
+) -> None:
+    window = open_window(workspace)
+    window.start_demo()
+    page = _run_page(window)
+    assert page.banner.isVisible()
+    page.end_demo.click()
+    assert page.form.isVisible()
+    quiet(qtbot, window)
+    assert "Demo ended" in page.error.text
+    page.error.action.click()
+    assert window.tour is not None
+    assert window.tour.active
+    assert not page.error.isVisible()
+    # Cancelled in the bar at the bottom.
+    for job in window.hub.jobs.findChildren(Job):
+        job.cancel()
+    qtbot.waitUntil(lambda: not window.tour.active, timeout=60_000)  # type: ignore[union-attr]
+    assert "Demo cancelled" in page.error.text
+    assert page.error.action.text() == "Try again"
+    assert reads.runs(workspace) == []
+
+
+def test_the_doors_are_never_far(qtbot: QtBot, sized_workspace: Path, open_window: Callable[..., Window]) -> None:
+    window = open_window(sized_workspace)
+    QTest.mouseClick(window.start_button, Qt.MouseButton.LeftButton)
+    assert window.current is window.start_page
+    assert window.start_button.isChecked()
+    window.show_page("logs")
+    assert not window.start_button.isChecked()
+
+
+def test_an_interrupted_run_is_told_at_opening_and_can_be_resumed(
+    qtbot: QtBot, demo_workspace: Path, open_window: Callable[..., Window], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = interrupted_run(demo_workspace, "demo-math-full")
+    resumed: list[str] = []
+    monkeypatch.setattr("mince_gui.app.detached.resume", lambda workspace, run: resumed.append(run))
+    window = open_window(demo_workspace)
+    page = _run_page(window)
+    assert window.current is page
+    assert "demo-math-full" in page.error.text
+    assert "interrupted" in page.error.text
+    page.error.action.click()
+    quiet(qtbot, window)
+    assert resumed == [run_id]
 
 
 def test_screenshots_are_made_of_every_page(

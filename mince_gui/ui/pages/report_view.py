@@ -76,13 +76,13 @@ class ReportView(Scroll):
         self.report: Report | None = None
         self.banner_text = ""
 
-    def show_report(self, report: Report) -> None:
-        """Show it."""
+    def show_report(self, report: Report, elapsed_seconds: float) -> None:
+        """Show it; `elapsed_seconds` is how long the run has really taken."""
         self.report = report
         clear(self.body)
         self.body.addWidget(self._banner(report))
         self.body.addWidget(self._metrics(report))
-        self.body.addWidget(self._speed(report))
+        self.body.addWidget(self._speed(report, elapsed_seconds))
         self.body.addWidget(self._split(report))
         self._notes(report)
         self.body.addWidget(self._conditions(report))
@@ -158,7 +158,7 @@ class ReportView(Scroll):
             card.body.addWidget(line)
         return card
 
-    def _speed(self, report: Report) -> QWidget:
+    def _speed(self, report: Report, elapsed_seconds: float) -> QWidget:
         card = Card("Speed")
         speed = report.speedup
         figures = []
@@ -168,10 +168,23 @@ class ReportView(Scroll):
         factor.show_value(fmt.factor(speed.factor), kind, "accent" if speed.factor else "text")
         figures.append(factor)
         spent = Figure("This run")
-        whole = "" if speed.full_seconds is None else f"full run {fmt.seconds(speed.full_seconds)}"
-        spent.show_value(fmt.seconds(speed.subset_seconds), whole)
+        measured = speed.kind == "measured"
+        if speed.full_seconds is None:
+            full = ""
+        elif measured:
+            full = f"full run {fmt.seconds(speed.full_seconds)}"
+        else:
+            full = f"full run about {fmt.seconds(speed.full_seconds)}, estimated"
+        part = "" if report.coverage.complete else fmt.coverage(report.coverage.done, report.coverage.wanted)
+        spent.show_value(fmt.seconds(elapsed_seconds or None), part or full)
         figures.append(spent)
-        for latency in report.latency[:3]:
+        if part and not measured and speed.subset_seconds is not None:
+            # What the run would have taken is no time that ever passed.
+            whole = Figure("Whole subset, estimated")
+            whole.show_value(f"about {fmt.seconds(speed.subset_seconds)}", full)
+            figures.append(whole)
+        # More than five would not stand beside each other.
+        for latency in report.latency[: 5 - len(figures)]:
             figure = Figure(
                 latency.name[:1].upper() + latency.name[1:], tip=f"Median over {latency.items:,} items, 5 % to 95 %"
             )

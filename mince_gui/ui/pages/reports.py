@@ -139,7 +139,7 @@ class ReportsPage(Page):
         elif report is None:
             self.view.show_reason(known[1].why)
         else:
-            self.view.show_report(report)
+            self.view.show_report(report, known[1].run.elapsed_seconds)
 
     def _menu(self) -> None:
         if self.export_button.isEnabled():

@@ -11,7 +11,7 @@ from mince_gui.app.run import RunOrder
 from mince_gui.ui.reads import RunChoices
 from mince_gui.ui.run_words import about
 from mince_gui.ui.theme import GRID
-from mince_gui.ui.widgets import Card, button, column, label, row
+from mince_gui.ui.widgets import Card, button, column, label, roomy, row
 
 _NO_MODEL = "Choose a model folder"
 _NO_PACK = "No pack yet: make one on Subsets, or open a file"
@@ -27,7 +27,9 @@ class RunForm(Card):
         self._choices = RunChoices((), (), {})
         self.model = _combo("Model", 240)
         self.pack = _combo("Pack", 220)
-        self.limit = _spin("all items", "Take only the first items of the pack; the drift bound does not hold then")
+        self.limit = _spin(
+            "all items", "Run only so many items of the pack, in its shuffled order; the drift bound does not hold then"
+        )
         self.threads = _spin("automatic", "Threads of the runtime")
         self.tokens = _spin("the task's own", "Longest answer in tokens")
         self.template = QComboBox()
@@ -162,7 +164,7 @@ def _combo(name: str, width: int) -> QComboBox:
 
 
 def _spin(nothing: str, tip: str) -> QSpinBox:
-    made = QSpinBox()
+    made = roomy(QSpinBox())
     made.setRange(0, 100_000)
     made.setGroupSeparatorShown(True)
     made.setSpecialValueText(nothing)

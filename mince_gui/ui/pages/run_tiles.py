@@ -13,7 +13,7 @@ from mince_gui.ui.theme import GRID
 from mince_gui.ui.widgets import Card, row
 
 _MILLI = 1_000.0
-_ALIKE = "The interval takes the items so far for a random draw; they run in order, so the score may still move more."
+_INTERVAL = "95 % interval: items run in a shuffled order, so those done so far are a random draw of the benchmark's."
 
 
 class _Tile(Card):
@@ -62,8 +62,8 @@ class Tiles(QWidget):
         prompt = "" if snapshot.prefill_rate is None else f", prompt {fmt.rate(snapshot.prefill_rate)}"
         self.first.show_value(fmt.seconds(snapshot.first_token_seconds), f"median{prompt}")
         self.rate.show_value(fmt.rate(snapshot.decode_rate), "median")
-        median = snapshot.first_token_seconds
-        in_ms = median is not None and median < 1.0
+        # The axis has the unit of the figure above it.
+        in_ms = self.first.value.endswith(" ms")
         self.first_plot.set_unit("ms" if in_ms else "s")
         self.first_plot.show_values(snapshot.first_tokens * ((1.0, _MILLI) if in_ms else (1.0, 1.0)), items)
         self.rate_plot.show_values(snapshot.decode_rates, items)
@@ -76,12 +76,13 @@ class Tiles(QWidget):
             return
         whole = items == snapshot.run.plan.total_items == snapshot.run.done
         interval = fmt.interval(score.low, score.high)
-        projected = "the full score" if whole else f"full {interval}, if the rest is alike"
+        over = snapshot.run.done == snapshot.run.plan.subset_items
+        projected = "the full score" if whole else f"full {interval}{'' if over else ' so far'}"
         drift = ""
         if score.full is not None and not whole:
             bound = "" if snapshot.bound_pp is None else f", bound {fmt.pp(snapshot.bound_pp, signed=False)}"
-            drift = f"{fmt.pp(score.percent - score.full)} to the full run{bound}"
-        self.score.setToolTip(f"{projected}. {_ALIKE} {drift}".strip())
+            drift = f"{fmt.pp(score.percent - score.full)} to the full run{bound if over else ' so far'}"
+        self.score.setToolTip(projected if whole else f"{projected}. {_INTERVAL} {drift}".strip())
         self.score.set_caption(f"Running score, {score.title}")
         self.score.show_value(fmt.percent(score.percent), drift or projected, "accent")
         self.score_plot.show_points(snapshot.points.get(score.metric, []), items, score.full)

@@ -24,6 +24,10 @@ _ASKED = {
 }
 
 
+_UNTIL = {"pause": ("started", "running"), "stop": ("started", "running", "paused"), "run": ("paused",)}
+"""While the run is in one of these states, the runner has not taken the wish yet."""
+
+
 def _tokens(item: StoredItem) -> str:
     if item.prompt_tokens is None:
         return "-"
@@ -45,30 +49,32 @@ SCORES = (
     Column[Score]("So far", lambda s: fmt.percent(s.percent), key=lambda s: s.percent, number=True, width=68),
     Column[Score](
         "Projected full", lambda s: "known" if s.low == s.high else f"{s.low:.1f} to {s.high:.1f}",
-        key=lambda s: s.low, number=True, width=108,
-        help="Where the full score lies (95 %), if the items still to come are like those so far",
+        key=lambda s: s.low, number=True, width=104,
+        help="Where the full score lies (95 %), with the items so far taken for a random draw of all",
     ),
     Column[Score](
-        "Full", lambda s: fmt.percent(s.full), key=lambda s: s.full, number=True, width=64,
+        "Full", lambda s: fmt.percent(s.full), key=lambda s: s.full, number=True, width=60,
         help="Full score of an own full run in this workspace",
     ),
 )  # fmt: skip
 ITEMS = (
-    Column[StoredItem]("#", lambda i: f"{i.position + 1:,}", key=lambda i: i.position, number=True, width=52),
-    Column[StoredItem]("Item", lambda i: i.item_key, width=68),
+    Column[StoredItem]("#", lambda i: f"{i.position + 1:,}", key=lambda i: i.position, number=True, width=48),
+    Column[StoredItem]("Item", lambda i: i.item_key, width=56),
     Column[StoredItem](
-        "Category", lambda i: (i.category or "-").rpartition(":")[2], width=92, tip=lambda i: i.category or ""
+        "Category", lambda i: (i.category or "-").rpartition(":")[2], width=84, tip=lambda i: i.category or ""
     ),
     Column[StoredItem](
-        "In / out", _tokens, key=lambda i: i.prompt_tokens, number=True, width=80, help="Tokens of prompt / answer"
+        "In / out", _tokens, key=lambda i: i.prompt_tokens, number=True, width=84, help="Tokens of prompt / answer"
     ),
     Column[StoredItem](
-        "Time", lambda i: fmt.seconds(i.wall_seconds), key=lambda i: i.wall_seconds, number=True, width=72
+        "Time", lambda i: fmt.seconds(i.wall_seconds), key=lambda i: i.wall_seconds, number=True, width=68
     ),
     Column[StoredItem](
         "Verdict", lambda i: verdict(i)[0], width=0, state=lambda i: verdict(i)[1], tip=lambda i: _verdict_tip(i)
     ),
 )  # fmt: skip
+_SCORES_WIDTH = 340
+_NO_ITEM = "No item is done yet."
 FILTERS = ("All items", "Wrong", "Missing", "Capped")
 
 
@@ -85,10 +91,11 @@ class RunView(QWidget):
         self._items: list[StoredItem] = []
         self.scores = TableModel[Score](SCORES)
         self.scores_view = TableView(self.scores, "Scores so far", empty="No item is done yet.")
-        self.scores_view.setFixedWidth(344)
+        self.scores_view.setFixedWidth(_SCORES_WIDTH)
         self.items = TableModel[StoredItem](ITEMS)
-        self.items_view = TableView(self.items, "Items of the run", empty="No such item.")
+        self.items_view = TableView(self.items, "Items of the run", empty=_NO_ITEM)
         for view in (self.scores_view, self.items_view):
+            view.setObjectName("dense")
             view.verticalHeader().setDefaultSectionSize(28)
             view.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.filter = QComboBox()
@@ -141,7 +148,7 @@ class RunView(QWidget):
         """Show a run as it stands."""
         before = self.snapshot
         another = before is None or before.run.run_id != snapshot.run.run_id
-        if another or (before is not None and before.run.state != snapshot.run.state):
+        if another or snapshot.run.state not in _UNTIL.get(self._asked, ()):
             self._asked = ""
         self.snapshot = snapshot
         if another or snapshot.anew:
@@ -161,12 +168,17 @@ class RunView(QWidget):
         self.chip.show_state(*state_of(run))
         self._phase.setText(_ASKED.get(self._asked, "") or snapshot.phase)
         live = snapshot.live and run.pid is not None
-        self.pause.setVisible(live and run.state != "paused")
-        self.skip.setVisible(live)
+        self.pause.setVisible(live and run.state != "paused" and self._asked != "pause")
+        # A skip would end the pause: at a pause there is no item in work.
+        self.skip.setVisible(live and run.state != "paused")
         self.stop.setVisible(live)
-        self.go_on.setVisible(run.state == "paused" or can_resume(run))
-        for control in (self.pause, self.skip, self.stop, self.go_on):
-            control.setEnabled(not self._asked)
+        self.go_on.setVisible(run.state == "paused" or can_resume(run) or (live and self._asked == "pause"))
+        self.go_on.setText("Go on" if live else "Resume")
+        # The runner takes the newest wish: a pause that is still to come can be taken back.
+        self.pause.setEnabled(not self._asked)
+        self.skip.setEnabled(self._asked in ("", "pause"))
+        self.stop.setEnabled(self._asked != "stop")
+        self.go_on.setEnabled(self._asked in ("", "pause"))
         self.bar.setRange(0, max(1, run.plan.items))
         self.bar.setValue(run.done + run.missing)
         self.done.setText(f"{run.done:,} of {run.plan.items:,} items")
@@ -182,7 +194,10 @@ class RunView(QWidget):
         same = [s.metric for s in self.scores.rows] == [s.metric for s in snapshot.scores]
         # One metric is told by its tile; the items get the room.
         self.scores_view.setVisible(len(snapshot.scores) > 1)
-        self.scores_view.setColumnHidden(3, all(score.full is None for score in snapshot.scores))
+        no_full = all(score.full is None for score in snapshot.scores)
+        self.scores_view.setColumnHidden(3, no_full)
+        self.scores_view.setFixedWidth(_SCORES_WIDTH - 40 if no_full else _SCORES_WIDTH)
+        self.items_view.setColumnHidden(2, all(item.category is None for item in self._items))
         if same and not another:
             for place, score in enumerate(snapshot.scores):
                 self.scores.replace(place, score)
@@ -202,7 +217,7 @@ class RunView(QWidget):
         run = snapshot.run
         if run.state == "ended" and run.detail and run.cause not in ("done", "stopped", "incomplete"):
             head, _, rest = run.detail.partition("\n")
-            self.notices.show_notice(head, rest)
+            self.notices.show_notice(head, rest, state="bad")
         elif snapshot.notices:
             more = len(snapshot.notices) - 1
             self.notices.show_notice(snapshot.notices[-1], f"and {more} more before it" if more else "")
@@ -225,6 +240,7 @@ class RunView(QWidget):
 
     def _count_items(self) -> None:
         shown = len(self.items.rows)
+        self.items_view.say_when_empty("No such item." if self._items else _NO_ITEM)
         self._shown_count.setText("" if self.filter.currentIndex() == 0 else f"{shown:,} shown")
 
     # -- control ---------------------------------------------------------------------------------------
@@ -236,16 +252,34 @@ class RunView(QWidget):
         elif self.pause.isVisible() and self.pause.isEnabled():
             self._ask("pause")
 
+    def take_back(self) -> None:
+        """What was asked for last did not reach the runner: everything can be asked again."""
+        self._asked = ""
+        if self.snapshot is not None:
+            self._show_head(self.snapshot.run, self.snapshot)
+
+    def lost(self) -> None:
+        """The run is not followed any more: what is shown may be old, and nothing can be asked."""
+        self._asked = ""
+        self.chip.show_state("not followed", "warn")
+        self._phase.setText("")
+        for part in (self.pause, self.skip, self.stop, self.go_on):
+            part.hide()
+
     def _go_on(self) -> None:
-        if self.snapshot is not None and self.snapshot.run.state == "paused":
+        run = None if self.snapshot is None else self.snapshot.run
+        if run is not None and (run.state == "paused" or self._asked == "pause"):
             self._ask("run")
         else:
             self.go_on.setEnabled(False)
             self.resume.emit()
 
     def _ask(self, control: Control) -> None:
-        self._asked = "" if control == "skip" else control
+        shown = self.snapshot
+        if shown is None:
+            return
+        # A skip takes the place of a pause that was still to come.
+        self._asked = control if shown.run.state in _UNTIL.get(control, ()) else ""
+        self._show_head(shown.run, shown)
         self._phase.setText(_ASKED[control])
-        for part in (self.pause, self.skip, self.stop, self.go_on):
-            part.setEnabled(control == "skip")
         self.wish.emit(control)

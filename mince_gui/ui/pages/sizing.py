@@ -20,7 +20,6 @@ from mince_gui.app import size as sizing_app
 from mince_gui.app.freeze import Frozen
 from mince_gui.app.size import SizeQuestion
 from mince_gui.base.errors import MinceError
-from mince_gui.report import format as fmt
 from mince_gui.sizing.types import SizingResult
 from mince_gui.ui import reads
 from mince_gui.ui.bridge import Job
@@ -28,12 +27,13 @@ from mince_gui.ui.hub import Hub
 from mince_gui.ui.pages.base import Page
 from mince_gui.ui.pages.freeze_dialog import FreezeDialog
 from mince_gui.ui.pages.logs import metric_title
+from mince_gui.ui.pages.sizing_parts import MEMBERS, RULES, Member, spin
 from mince_gui.ui.pages.sizing_view import SizingView
 from mince_gui.ui.reads import Pool
 from mince_gui.ui.states import EmptyState
-from mince_gui.ui.tables import Column, TableModel, TableView
+from mince_gui.ui.tables import TableModel, TableView
 from mince_gui.ui.theme import GRID
-from mince_gui.ui.widgets import Card, Debounce, button, label, row
+from mince_gui.ui.widgets import Card, Debounce, button, label, roomy, row
 
 _EXPLAIN = (
     "How many items are enough: the worst drift of the pool by number of items, and the point of diminishing gain."
@@ -42,33 +42,6 @@ _EMPTY = (
     "Sizing works on the per-item logs of a calibration pool. Import the logs of at least one benchmark, best of three "
     "or more models."
 )
-_RULES = {
-    "per-model": "the 95th percentile of |drift| for each model and metric, then the worst of them (as published)",
-    "joint": "the worst |drift| of each draw, then its 95th percentile: stricter, holds for all models at once",
-}
-
-
-class _Member(tuple[str, tuple[float, ...], str]):
-    """A model of the pool: name, full scores in percent, benchmark."""
-
-    __slots__ = ()
-
-
-def _member_scores(member: _Member) -> str:
-    known = [score for score in member[1] if score == score]
-    if not known:
-        return fmt.MISSING
-    low, high = min(known), max(known)
-    return f"{low:.1f} %" if high - low < 0.05 else f"{low:.0f} to {high:.0f} %"
-
-
-MEMBERS = (
-    Column[_Member]("Model", lambda m: m[0].rpartition("/")[2], width=0, tip=lambda m: m[0]),
-    Column[_Member](
-        "Scores", _member_scores, key=lambda m: m[1][0], number=True, width=92,
-        help="Lowest to highest full score over the metrics",
-    ),
-)  # fmt: skip
 
 
 class SizingPage(Page):
@@ -85,11 +58,13 @@ class SizingPage(Page):
         self._pool: Pool | None = None
         self._wanted: str | None = None
         self._job: Job | None = None
+        self._taken_step = 0
         self.result: SizingResult | None = None
+        """The sizing that is shown; None while a preview is."""
 
         self.benchmark = QComboBox()
         self.benchmark.setAccessibleName("Benchmark")
-        self.members = TableModel[_Member](MEMBERS, ident=lambda m: m[0])
+        self.members = TableModel[Member](MEMBERS, ident=lambda m: m[0])
         self._members_view = TableView(self.members, "Calibration pool")
         self._members_view.verticalHeader().setDefaultSectionSize(28)
         self._members_view.setMinimumHeight(120)
@@ -99,15 +74,15 @@ class SizingPage(Page):
         self.rule_per_model = QRadioButton("per model")
         self.rule_joint = QRadioButton("joint")
         self.rule_per_model.setChecked(True)
-        self.rule_per_model.setToolTip(_RULES["per-model"])
-        self.rule_joint.setToolTip(_RULES["joint"])
-        self.step = _spin(1, 100_000, "Candidate sizes are multiples of this many items", " items")
-        self.draws = _spin(100, 1_000_000, "Random subsets per candidate size (metrics that need drawing)", "")
+        self.rule_per_model.setToolTip(RULES["per-model"])
+        self.rule_joint.setToolTip(RULES["joint"])
+        self.step = spin(1, 100_000, "Candidate sizes are multiples of this many items", " items")
+        self.draws = spin(100, 1_000_000, "Random subsets per candidate size (metrics that need drawing)", "")
         self.draws.setValue(10_000)
         self.draws.setSingleStep(1_000)
-        self.seed = _spin(0, 2**31 - 1, "The seed of the draws", "")
+        self.seed = spin(0, 2**31 - 1, "The seed of the draws", "")
         self.seed.setValue(42)
-        self.tau = QDoubleSpinBox()
+        self.tau = roomy(QDoubleSpinBox())
         self.tau.setRange(0.01, 50.0)
         self.tau.setDecimals(2)
         self.tau.setSingleStep(0.05)
@@ -125,11 +100,13 @@ class SizingPage(Page):
             button("Go to Logs", lambda: hub.show("logs"), icon="logs", primary=True),
         )  # fmt: skip
         self.set_content(content, empty)
-        self._preview = Debounce(self._show_preview, self)
+        self._answer = Debounce(self._show_answer, self)
 
         self.benchmark.currentIndexChanged.connect(self._read_pool)
         self.members.ticked.connect(self._ask_again)
-        self.step.valueChanged.connect(self._ask_again)
+        for field in (self.step, self.draws, self.seed):
+            field.valueChanged.connect(self._ask_again)
+        self.rule_joint.toggled.connect(self._ask_again)
         self.tau.valueChanged.connect(self._tau_changed)
         self.view.gain.tau_moved.connect(self._tau_dragged)
         QShortcut(QKeySequence("Ctrl+Return"), self, self.draw)
@@ -179,7 +156,6 @@ class SizingPage(Page):
 
     def _show_benchmarks(self, found: list[tuple[str, str, int]]) -> None:
         self.show_empty(not found)
-        self.freeze_button.setEnabled(bool(found))
         kept = self._wanted or self.benchmark.currentData()
         self._wanted = None
         self.benchmark.blockSignals(True)
@@ -200,16 +176,22 @@ class SizingPage(Page):
     def _no_pool(self, error: MinceError) -> None:
         self._pool = None
         self.members.set_rows([])
+        self.result = None
         self.view.clear()
+        self._settle_freeze()
         self.fail(error)
 
     def _show_pool(self, pool: Pool) -> None:
         if pool.benchmark != self.benchmark.currentData():
             return
         another = self._pool is None or self._pool.benchmark != pool.benchmark
+        old = None if self._pool is None else self._pool.sizing
+        if old is not None and pool.sizing is not None and old.to_json() == pool.sizing.to_json():
+            # The same answer, read again: nothing is drawn anew under a hand that drags tau.
+            pool = replace(pool, sizing=old)
         self._pool = pool
         self.error.hide()
-        rows = [_Member((name, row, pool.benchmark)) for name, row in zip(pool.models, pool.scores, strict=True)]
+        rows = [Member((name, row, pool.benchmark)) for name, row in zip(pool.models, pool.scores, strict=True)]
         self.members.set_rows(rows)
         titles = ", ".join(metric_title(pool.benchmark, metric) for metric in pool.metrics)
         self._members_view.setToolTip(f"Metrics: {titles}")
@@ -220,23 +202,22 @@ class SizingPage(Page):
             else:
                 self.members.set_ticks(lambda member: True)
         self._count()
-        self.draw_button.setEnabled(self._job is None)
-        if pool.sizing is not None and another:
-            self._show_result(pool.sizing)
-        elif another or self.result is None:
-            self._show_preview()
+        self._show_answer()
 
     def _take_settings(self, result: SizingResult) -> None:
         """Settings of the kept sizing, so that what is shown is what was asked."""
         plan = result.plan
         if plan.step is not None:
             self._set_quietly(self.step, plan.step)
+        self._taken_step = self.step.value()
         self._set_quietly(self.draws, plan.draws)
         self._set_quietly(self.seed, plan.seed)
         self.tau.blockSignals(True)
         self.tau.setValue(plan.tau_pp)
         self.tau.blockSignals(False)
+        self.rule_joint.blockSignals(True)
         (self.rule_joint if plan.worst == "joint" else self.rule_per_model).setChecked(True)
+        self.rule_joint.blockSignals(False)
         self.members.blockSignals(True)
         self.members.set_ticks(lambda member: member[0] in result.models)
         self.members.blockSignals(False)
@@ -267,7 +248,7 @@ class SizingPage(Page):
         question, workspace = self.question(), self.hub.workspace
         self.error.hide()
         # A preview that was asked for before must not take the place of the answer.
-        self._preview.stop()
+        self._answer.stop()
         self.draw_button.setEnabled(False)
         self.draw_button.setText("Drawing")
         self._job = self.hub.jobs.start(
@@ -276,76 +257,125 @@ class SizingPage(Page):
             done=self._drawn,
             failed=self._draw_failed,
         )
-        self._show_preview()
+        self._show_answer()
 
     def _drawn(self, result: SizingResult) -> None:
         self._draw_over()
-        self._preview.stop()
         if self._pool is not None and result.benchmark == self._pool.benchmark:
             self._pool = replace(self._pool, sizing=result)
-            self._show_result(result)
+            if result.plan.step is not None:
+                self._taken_step = result.plan.step
+        self._show_answer()
         self.hub.tell("sizings")
 
     def _draw_failed(self, error: MinceError) -> None:
         self._draw_over()
+        self._show_answer()
         self.error.show_error(error)
 
     def _draw_over(self) -> None:
         self._job = None
-        self.draw_button.setEnabled(True)
+        self._answer.stop()
         self.draw_button.setText("Draw")
+        self._count()
 
     # -- the answer ------------------------------------------------------------------------------------
 
-    def _show_result(self, result: SizingResult) -> None:
-        self.result = result
-        self.view.show_result(result, self.tau.value())
-
     def _ask_again(self) -> None:
         self._count()
-        self._preview.start()
+        self._answer.start()
 
     def _count(self) -> None:
         ticked, all_of = len(self.members.ticked_rows()), len(self.members.rows)
         self._pool_label.setText(f"Calibration pool: {ticked} of {all_of} models")
         self.draw_button.setEnabled(self._job is None and ticked > 0)
 
-    def _show_preview(self) -> None:
+    def _answers(self, kept: SizingResult) -> bool:
+        """Whether the kept sizing is the answer to what is asked; any tau is, the curve stays the same."""
+        asked, plan = self.question(), kept.plan
+        return (
+            set(asked.models or ()) == set(kept.models)
+            and asked.worst == plan.worst
+            and asked.step == self._taken_step
+            # What is exact needs neither draws nor a seed.
+            and (kept.method == "exact" or (asked.draws, asked.seed) == (plan.draws, plan.seed))
+        )
+
+    def _show_answer(self) -> None:
+        """The kept sizing where it answers what is asked, else the closed form and a word why."""
         if self._pool is None:
             return
+        kept = self._pool.sizing
+        if kept is not None and self._job is None and self._answers(kept):
+            self.result = kept
+            self.view.show_result(kept, self.tau.value())
+        else:
+            self.result = None
+            self._show_preview(self._pool)
+            if kept is not None and self._job is None:
+                found = "no n*" if kept.n_star is None else f"n* {kept.n_star:,}"
+                self.view.warnings.show_notice(
+                    "Settings changed: draw again.",
+                    f"The kept sizing ({found} at tau {kept.plan.tau_pp:.2f} pp) answers other settings.",
+                )
+                self.view.warnings.offer("Back to its settings", lambda: self._back_to(kept))
+        self._settle_freeze()
+
+    def _back_to(self, kept: SizingResult) -> None:
+        if self._pool is not None and self._pool.sizing is kept:
+            if kept.plan.step is None:
+                self._set_quietly(self.step, self._pool.default_step)
+            self._take_settings(kept)
+            self._count()
+            self._show_answer()
+
+    def _show_preview(self, pool: Pool) -> None:
         models = [member[0] for member in self.members.ticked_rows()]
-        if not models or self.step.value() >= self._pool.total_items:
+        if not models or self.step.value() >= pool.total_items:
             self.view.clear()
             return
-        sizes, values = self._pool.preview(models, self.step.value())
-        self.result = None
-        self.view.show_preview(sizes, values, self._pool.total_items, busy=self._job is not None)
+        sizes, values = pool.preview(models, self.step.value())
+        self.view.show_preview(sizes, values, pool.total_items, self.tau.value(), busy=self._job is not None)
 
     def _tau_changed(self, value: float) -> None:
         if self.result is not None:
             self.view.show_result(self.result, value)
+        else:
+            self.view.move_tau(value)
 
     def _tau_dragged(self, value: float) -> None:
         self.tau.setValue(round(value, 2))
 
     # -- freeze ----------------------------------------------------------------------------------------
 
+    def _settle_freeze(self) -> None:
+        """What is frozen keeps the sizing as its evidence, so the two must not contradict each other."""
+        sized = self._pool is not None and self._pool.sizing is not None
+        self.freeze_button.setEnabled(
+            self._pool is not None and self._job is None and (self.result is not None or not sized)
+        )
+        self.freeze_button.setToolTip(
+            "Draw again first: the kept sizing answers other settings"
+            if sized and self.result is None
+            else "Draw the subset once and keep it"
+        )
+
     def freeze(self) -> None:
         """Ask for n and seed, then freeze."""
-        if self._pool is None:
+        if self._pool is None or not self.freeze_button.isEnabled():
             return
-        n = self.view.n_star or (self.result.plan.sizes[-1] if self.result else self.step.value())
-        dialog = FreezeDialog(self._pool, n, self)
+        dialog = FreezeDialog(self._pool, self.result, self.view.n_star, self.tau.value(), self)
         dialog.wanted.connect(self.freeze_now)
         dialog.open()
 
     def freeze_now(self, n: int, seed: int) -> None:
-        """Freeze in the background, then go to the subset."""
+        """Freeze in the background with the tau that is shown, then go to the subset."""
         assert self._pool is not None
         workspace, name = self.hub.workspace, self._pool.benchmark
+        tau = round(self.tau.value(), 2) if self.result is not None else None
         self.hub.jobs.start(
             f"Freezing {n:,} items of {self._pool.title}",
-            lambda emit, cancel: freezing.freeze(workspace, name, n, seed=seed, emit=emit),
+            lambda emit, cancel: freezing.freeze(workspace, name, n, seed=seed, tau_pp=tau, emit=emit),
             done=self._frozen,
             failed=self.fail,
             cancellable=False,
@@ -355,12 +385,3 @@ class SizingPage(Page):
         self.hub.tell("subsets")
         self.hub.say(f"{frozen.subset.name} is frozen.")
         self.hub.show("subsets", frozen.subset.name)
-
-
-def _spin(low: int, high: int, tip: str, suffix: str) -> QSpinBox:
-    made = QSpinBox()
-    made.setRange(low, high)
-    made.setGroupSeparatorShown(True)
-    made.setToolTip(tip)
-    made.setSuffix(suffix)
-    return made

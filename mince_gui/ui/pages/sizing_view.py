@@ -83,7 +83,7 @@ class SizingView(QWidget):
         )
         self._gain = Figure("Gain at n*", tip="What the last step took off P95, with its Monte Carlo error")
         self._seeds = Figure("n* over 20 seeds", tip="How n* moves with the seed of the draws")
-        self._smooth = Figure("n* smooth", tip="n* by the closed form without lumps: it does not move with the seed")
+        self.smooth = Figure("n* smooth", tip="n* by the closed form without lumps: it does not move with the seed")
         self.line = label("", "muted", select=True)
         self.warnings = ErrorBar()
         self.curve = CurvePlot()
@@ -93,10 +93,11 @@ class SizingView(QWidget):
         self._table = TableView(self.model, "P95 by number of items")
         self._table.setTextElideMode(Qt.TextElideMode.ElideRight)
         self._result: SizingResult | None = None
+        self._preview: tuple[tuple[int, ...], tuple[float, ...]] | None = None
         self.n_star: int | None = None
 
         figures = Card(margin=GRID + 4)
-        box = row(self._size, self._p95, self._gain, self._seeds, self._smooth, gap=3 * GRID)
+        box = row(self._size, self._p95, self._gain, self._seeds, self.smooth, gap=3 * GRID)
         for place in range(5):
             box.setStretch(place, 1)
         figures.body.addLayout(box)
@@ -117,31 +118,41 @@ class SizingView(QWidget):
 
     def clear(self) -> None:
         """Show nothing."""
-        self._result = self.n_star = None
+        self._result = self._preview = self.n_star = None
         self.curve.show_preview([], [])
         self.gain.show_preview([], [])
         self.model.set_rows([])
         self.warnings.hide()
         self._figures_off("")
 
-    def show_preview(self, sizes: Sequence[int], p95_pp: Sequence[float], total: int, *, busy: bool) -> None:
-        """Show the closed form while nothing better is there."""
+    def show_preview(
+        self, sizes: Sequence[int], p95_pp: Sequence[float], total: int, tau_pp: float, *, busy: bool
+    ) -> None:
+        """Show the closed form, with the n* that it gives at this tau, while nothing better is there."""
         self._result = self.n_star = None
+        self._preview = (tuple(sizes), tuple(p95_pp))
         self.curve.show_preview(sizes, p95_pp)
-        self.gain.show_preview(sizes, p95_pp)
+        self.gain.show_preview(sizes, p95_pp, tau_pp)
         share = [Point(n, 100.0 * n / total, v, None, None, None, "", "") for n, v in zip(sizes, p95_pp, strict=True)]
         self.model.set_rows(share)
         self.warnings.hide()
         self._figures_off(
             "Drawing; until then the closed form stands in." if busy else "Preview by the closed form. Draw for n*."
         )
+        self._show_smooth(sizes, p95_pp, tau_pp)
+
+    def move_tau(self, tau_pp: float) -> None:
+        """Another tau for the preview."""
+        self.gain.move_tau(tau_pp)
+        if self._preview is not None:
+            self._show_smooth(*self._preview, tau_pp)
 
     def show_result(self, result: SizingResult, tau_pp: float) -> None:
         """Show a sizing with n* for this tau: no drawing, the curve is kept."""
         star = n_star(result.plan.sizes, result.p95_pp, tau_pp)
         anew = result is not self._result
         moved = star != self.n_star
-        self._result, self.n_star = result, star
+        self._result, self._preview, self.n_star = result, None, star
         if anew or moved:
             self.curve.show_result(result, star)
             self.model.set_rows(points(result, star))
@@ -149,7 +160,7 @@ class SizingView(QWidget):
         self._show_figures(result, star, tau_pp)
 
     def _figures_off(self, words: str) -> None:
-        for figure in (self._size, self._p95, self._gain, self._seeds, self._smooth):
+        for figure in (self._size, self._p95, self._gain, self._seeds, self.smooth):
             figure.show_value("-")
         self.line.setText(words)
 
@@ -182,10 +193,13 @@ class SizingView(QWidget):
             self._seeds.show_value(top, rest, "text" if len(shown) == 1 else "warn")
         else:
             self._seeds.show_value("-", "exact: no seed" if result.method == "exact" else "for the tau drawn with")
-        smooth = n_star(result.plan.sizes, result.smooth_pp, tau_pp)
-        self._smooth.show_value("none" if smooth is None else f"{smooth:,}", "closed form")
+        self._show_smooth(result.plan.sizes, result.smooth_pp, tau_pp)
         self.line.setText(describe(result, star, tau_pp))
         self._warn(result, star, tau_pp, same_tau)
+
+    def _show_smooth(self, sizes: Sequence[int], p95_pp: Sequence[float], tau_pp: float) -> None:
+        smooth = n_star(sizes, p95_pp, tau_pp)
+        self.smooth.show_value("none" if smooth is None else f"{smooth:,}", f"closed form, tau {tau_pp:.2f}")
 
     def _warn(self, result: SizingResult, star: int | None, tau_pp: float, same_tau: bool) -> None:
         if same_tau:

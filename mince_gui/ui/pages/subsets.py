@@ -17,7 +17,7 @@ from mince_gui.ui.hub import Hub
 from mince_gui.ui.pages.base import Page
 from mince_gui.ui.pages.logs import title_of
 from mince_gui.ui.reads import SubsetRow
-from mince_gui.ui.run_words import when
+from mince_gui.ui.run_words import local
 from mince_gui.ui.states import EmptyState
 from mince_gui.ui.tables import Column, TableModel, TableView
 from mince_gui.ui.theme import GRID
@@ -212,7 +212,7 @@ class _Details(Card):
         facts = [
             ("Benchmark", title_of(shown.benchmark)),
             ("Items", f"{shown.n:,} of {shown.total_items:,} ({100.0 * shown.n / shown.total_items:.0f} %)"),
-            ("Made", when(shown.made)),
+            ("Made", local(shown.made)),
         ]
         if shown.stored is not None:
             facts[2:2] = _justified(shown)
