@@ -1,0 +1,162 @@
+"""What the parts of the Run page do with a run's states, without a runner."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from mince_gui.store.runs import StoredRun
+from mince_gui.ui.bridge import DefectError
+from mince_gui.ui.pages.run_view import RunView
+from mince_gui.ui.plots import Plot
+from mince_gui.ui.run_words import local
+from mince_gui.ui.snapshot import Score, Snapshot
+from mince_gui.ui.states import ErrorBar
+from tests.ui.conftest import stored_item, stored_run
+
+_NONE = np.zeros((0, 2))
+
+
+def _snapshot(run: StoredRun, **changed: Any) -> Snapshot:
+    facts: dict[str, Any] = {
+        "run": run, "fresh": (), "anew": False, "scores": (), "capped": 0, "first_token_seconds": None,
+        "decode_rate": None, "prefill_rate": None, "seconds_left": None, "phase": "", "notices": (), "bound_pp": None,
+        "points": {}, "first_tokens": _NONE, "decode_rates": _NONE, "prefills": _NONE,
+    }  # fmt: skip
+    return Snapshot(**{**facts, **changed})
+
+
+def _at(state: str, **changed: object) -> Snapshot:
+    return _snapshot(stored_run(state=state, cause=None, done=50, **changed))
+
+
+@pytest.fixture
+def view(qtbot: QtBot, qapp: QApplication) -> RunView:
+    made = RunView()
+    qtbot.addWidget(made)
+    made.resize(820, 620)
+    made.show()
+    return made
+
+
+def _offered(view: RunView) -> set[str]:
+    return {b.text() for b in (view.pause, view.go_on, view.skip, view.stop) if b.isVisible() and b.isEnabled()}
+
+
+def test_a_pause_that_is_still_to_come_can_be_taken_back_and_locks_nothing_else(view: RunView) -> None:
+    wishes: list[str] = []
+    view.wish.connect(wishes.append)
+    view.show_snapshot(_at("running"))
+    assert _offered(view) == {"Pause", "Skip", "Stop"}
+    view.pause.click()
+    view.show_snapshot(_at("running"))
+    assert _offered(view) == {"Go on", "Skip", "Stop"}
+    view.go_on.click()
+    assert _offered(view) == {"Pause", "Skip", "Stop"}
+    view.pause.click()
+    view.show_snapshot(_at("paused"))
+    assert _offered(view) == {"Go on", "Stop"}
+    assert wishes == ["pause", "run", "pause"]
+
+
+def test_a_wish_that_did_not_reach_the_runner_can_be_asked_again(view: RunView) -> None:
+    view.show_snapshot(_at("running"))
+    view.stop.click()
+    assert _offered(view) == set()
+    view.take_back()
+    assert _offered(view) == {"Pause", "Skip", "Stop"}
+    view.show_snapshot(_at("paused"))
+    view.go_on.click()
+    assert _offered(view) == {"Stop"}
+    view.take_back()
+    assert _offered(view) == {"Go on", "Stop"}
+
+
+def test_a_run_that_is_not_followed_any_more_is_not_said_to_be_running(view: RunView) -> None:
+    view.show_snapshot(_at("running"))
+    view.lost()
+    assert view.chip.text() == "not followed"
+    assert _offered(view) == set()
+
+
+def test_the_bound_stands_beside_the_drift_of_the_whole_subset_only(view: RunView) -> None:
+    score = Score("exact_match,strict-match", "strict match", 52.0, 45.0, 59.0, 50.0)
+    part = _snapshot(stored_run(state="running", cause=None, done=50), scores=(score,))
+    view.show_snapshot(part)
+    assert view.tiles.score.accessibleName().endswith("+2.0 pp to the full run so far")
+    view.show_snapshot(_snapshot(stored_run(), scores=(score,), bound_pp=4.1))
+    assert view.tiles.score.accessibleName().endswith("+2.0 pp to the full run, bound 4.1 pp")
+
+
+def test_a_run_without_items_has_no_numbers_at_its_axes(view: RunView) -> None:
+    view.show_snapshot(_at("started"))
+    axes = [plot.getAxis(side) for plot in view.findChildren(Plot) if plot.isVisible() for side in ("left", "bottom")]
+    assert {axis.style["showValues"] for axis in axes} == {False}
+    times = np.array([[1, 0.2], [2, 0.3]])
+    view.show_snapshot(_snapshot(stored_run(done=2), first_tokens=times, first_token_seconds=0.25, anew=True))
+    assert view.tiles.first_plot.getAxis("left").style["showValues"]
+    assert (view.tiles.first.value, view.tiles.first_plot.getAxis("left").labelText) == ("0.25 s", "s")
+
+
+def test_a_failed_run_is_told_as_an_error_and_its_items_fit(view: RunView) -> None:
+    items = tuple(stored_item(i, 0.0, capped=True, category="algebra") for i in range(3))
+    run = stored_run(cause="failed", detail="The worker ended.\nRun again.", done=3)
+    score = Score("a", "a", 0.0, 0.0, 9.0, 50.0)
+    view.show_snapshot(_snapshot(run, fresh=items, anew=True, scores=(score, replace(score, metric="b"))))
+    assert view.notices.text == "The worker ended.\nRun again."
+    assert view.notices.state == "bad"
+    needed = view.items_view.sizeHintForColumn(5)
+    assert view.items_view.columnWidth(5) >= needed, (view.items_view.columnWidth(5), needed)
+
+
+def test_space_reaches_the_page_from_a_table(view: RunView) -> None:
+    for table in (view.items_view, view.scores_view):
+        press = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Space, Qt.KeyboardModifier.NoModifier, " ")
+        table.keyPressEvent(press)
+        assert not press.isAccepted()
+    assert {plot.focusPolicy() for plot in view.findChildren(Plot)} == {Qt.FocusPolicy.NoFocus}
+
+
+def test_the_trace_of_a_defect_is_copied_with_it(qtbot: QtBot, qapp: QApplication) -> None:
+    bar = ErrorBar()
+    qtbot.addWidget(bar)
+    try:
+        [].pop()
+    except IndexError as exc:
+        bar.show_error(DefectError(exc))
+    bar.copy.click()
+    copied = QApplication.clipboard().text()
+    assert "This is a defect of the program" in copied
+    assert "test_the_trace_of_a_defect_is_copied_with_it" in copied
+    assert "Traceback" not in bar.text
+
+
+def test_what_is_offered_beside_a_message_is_done_once_and_goes_with_it(qtbot: QtBot, qapp: QApplication) -> None:
+    bar = ErrorBar()
+    qtbot.addWidget(bar)
+    done: list[str] = []
+    bar.show_notice("Demo cancelled.")
+    bar.offer("Try again", lambda: done.append("again"))
+    QTest.mouseClick(bar.action, Qt.MouseButton.LeftButton)
+    assert done == ["again"]
+    assert bar.isHidden()
+    bar.show_notice("Something else.")
+    assert bar.action.isHidden()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone cannot be set here")
+def test_times_in_lists_are_of_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "JST-9")
+        time.tzset()
+        assert local("2026-01-02T03:04:05+00:00") == "2026-01-02 12:04"
+    time.tzset()
