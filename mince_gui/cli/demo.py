@@ -37,7 +37,7 @@ def _rows(parts: list[DemoPart]) -> list[tuple[str, ...]]:
             percent(metric.full.percent if metric.full else None),
             percent(metric.score),
             pp(metric.drift_pp),
-            pp(metric.bound_pp, signed=False),
+            f"{pp(metric.bound_pp, signed=False)} ({part.report.bound.name})" if part.report.bound else "no bound",
             metric.verdict,
         )
         for part in parts

@@ -79,6 +79,7 @@ def pack_command(
                 "name": made.subset.name,
                 "items": len(made.items),
                 "accepted": list(made.accepted_differences),
+                "unverified": list(made.unverified),
                 "path": str(packed.path),
             }
         )
