@@ -36,13 +36,6 @@ def default_workspace() -> Path:
     return Path(named) if named else Path(platformdirs.user_data_dir("mince-gui", appauthor=False)) / "workspace"
 
 
-def settings_file() -> Path:
-    """The user's settings file; MINCE_CONFIG names another folder (tests use it)."""
-    named = os.environ.get("MINCE_CONFIG")
-    folder = Path(named) if named else Path(platformdirs.user_config_dir("mince-gui", appauthor=False))
-    return folder / "settings.json"
-
-
 def state_dir() -> Path:
     """Where crash reports go; MINCE_CONFIG moves it too."""
     named = os.environ.get("MINCE_CONFIG")

@@ -51,7 +51,6 @@ class Benchmark:
     key_field: Literal["key", "id", "doc_id", "subject/doc_id"]
     tasks: tuple[str, ...]
     default_task: str
-    category_title: str = "category"
     subjects: tuple[str, ...] = ()
     default_step: int | None = None
     dataset: str = ""
@@ -110,14 +109,13 @@ BENCHMARKS: dict[str, Benchmark] = {
                 Metric("prompt_level_loose_acc", "prompt loose"),
                 Metric("inst_level_loose_acc", "instruction loose", ratio=True),
             ),
-            key_field="key", tasks=("ifeval", "leaderboard_ifeval"), default_task="ifeval",
-            category_title="instruction type", default_step=50,
+            key_field="key", tasks=("ifeval", "leaderboard_ifeval"), default_task="ifeval", default_step=50,
             dataset="google/IFEval", licence="Apache-2.0",
         ),
         Benchmark(
             name="mmlu", title="MMLU", total_items=14_042, metrics=(Metric("acc", "accuracy"),),
             key_field="subject/doc_id", tasks=tuple(f"mmlu_{s}" for s in _MMLU_SUBJECTS), default_task="mmlu",
-            category_title="subject", subjects=tuple(_MMLU_SUBJECTS), default_step=500,
+            subjects=tuple(_MMLU_SUBJECTS), default_step=500,
             dataset="cais/mmlu", licence="MIT",
         ),
         Benchmark(

@@ -18,11 +18,6 @@ _FILE_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)(\.\d+)?")
 """ISO with dashes for colons, as lm-eval names its files."""
 
 
-def is_absent(value: float | None) -> bool:
-    """Whether there is no value: None or NaN."""
-    return value is None or math.isnan(value)
-
-
 def percent(value: float | None, *, digits: int = 1, absent: str = ABSENT) -> str:
     """A score in percent: "75.9 %"."""
     return absent if value is None or math.isnan(value) else f"{value:.{digits}f} %"

@@ -8,7 +8,7 @@ values. The result is the same as running every full prompt, at about a third of
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -53,10 +53,6 @@ class Shape:
             "torch_dtype": "float32",
             "use_cache": True,
         }
-
-    def as_dict(self) -> dict[str, int]:
-        """Plain values, for the record."""
-        return asdict(self)
 
 
 class _Norm(nn.Module):
