@@ -19,9 +19,6 @@ from mince_gui.subset import freeze as draw
 from mince_gui.subset import write_subset
 from mince_gui.subset.types import FrozenSubset
 
-_ON_N_STAR = ("No n*:", "n* ", "That there is no n*")
-"""How a sizing's warnings about its n* begin; its others are about the pool and the step."""
-
 
 @dataclass(frozen=True)
 class Frozen:
@@ -73,12 +70,14 @@ def _at_tau(sizing: SizingResult, tau_pp: float) -> SizingResult:
     """The sizing with the n* of another tau: the curve is the same, what was said about the old n* is not."""
     plan = replace(sizing.plan, tau_pp=tau_pp)
     star = n_star(plan.sizes, sizing.p95_pp, tau_pp)
-    others = [text for text in sizing.warnings if not text.startswith(_ON_N_STAR)]
+    others = [text for text in sizing.warnings if text not in sizing.n_star_warnings]
+    fresh = on_n_star(plan, sizing.p95_pp, sizing.error_pp, star, sizing.total_items)
     return replace(
         sizing,
         plan=plan,
         n_star=star,
         n_star_smooth=n_star(plan.sizes, sizing.smooth_pp, tau_pp),
         n_star_by_seed={},
-        warnings=(*others, *on_n_star(plan, sizing.p95_pp, sizing.error_pp, star, sizing.total_items)),
+        warnings=(*others, *fresh),
+        n_star_warnings=tuple(fresh),
     )

@@ -86,8 +86,8 @@ def size(
             error = np.std(others, axis=0, ddof=1) * np.sqrt(seed_draws / plan.draws)
     n_star = rules.n_star(plan.sizes, p95.tolist(), plan.tau_pp)
     smooth = smooth_curve(pairs, plan.sizes, plan.quantile)
-    warnings += advice.on_n_star(plan, p95.tolist(), error.tolist(), n_star, matrix.total_items)
-    warnings += advice.on_seeds(by_seeds, n_star, seed_draws, plan)
+    on_n_star = advice.on_n_star(plan, p95.tolist(), error.tolist(), n_star, matrix.total_items)
+    on_n_star += advice.on_seeds(by_seeds, n_star, seed_draws, plan)
     return SizingResult(
         benchmark=matrix.benchmark.name,
         total_items=matrix.total_items,
@@ -104,7 +104,8 @@ def size(
         n_star_smooth=rules.n_star(plan.sizes, smooth.tolist(), plan.tau_pp),
         n_star_by_seed=by_seeds,
         seconds=time.perf_counter() - started,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *on_n_star),
+        n_star_warnings=tuple(on_n_star),
     )
 
 

@@ -57,6 +57,8 @@ class SizingResult:
     n_star_by_seed: Mapping[int, int | None]
     seconds: float
     warnings: tuple[str, ...] = ()
+    n_star_warnings: tuple[str, ...] = ()
+    """Those of `warnings` that speak of this very n*: at another tau they say nothing."""
 
     def bound_at(self, n: int) -> float | None:
         """P95 in pp at candidate size n, None where n is no candidate."""

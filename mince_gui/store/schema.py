@@ -41,7 +41,7 @@ CREATE TABLE sizings (
     sizing_id  INTEGER PRIMARY KEY,
     benchmark  TEXT NOT NULL,
     created_at TEXT NOT NULL,
-    result     TEXT NOT NULL               -- JSON: SizingResult.to_json() and "curves_pp" (K, M, T)
+    result     TEXT NOT NULL               -- JSON: SizingResult.to_json(), "curves_pp" (K, M, T) and a few more
 );
 
 -- The frozen file's own text is kept, so that reading it verifies its hash again.

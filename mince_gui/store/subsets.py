@@ -43,7 +43,12 @@ class StoredSubset:
 
 def add_sizing(ws: Workspace, result: SizingResult) -> int:
     """Keep a sizing; returns its id."""
-    body = {**result.to_json(), "default_step": result.plan.default_step, "curves_pp": _nullable(result.curves_pp)}
+    body = {
+        **result.to_json(),
+        "default_step": result.plan.default_step,
+        "curves_pp": _nullable(result.curves_pp),
+        "n_star_warnings": list(result.n_star_warnings),
+    }
     with ws.writing() as db:
         cursor = db.execute(
             "INSERT INTO sizings (benchmark, created_at, result) VALUES (?, ?, ?)",
@@ -93,6 +98,7 @@ def _sizing(body: dict[str, Any]) -> SizingResult:
         n_star_by_seed={int(seed): n for seed, n in body["n_star_by_seed"].items()},
         seconds=body["seconds"],
         warnings=tuple(body["warnings"]),
+        n_star_warnings=tuple(body["n_star_warnings"]),
     )
 
 
