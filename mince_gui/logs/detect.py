@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mince_gui.logs import lm_eval
-from mince_gui.logs.types import Detection
+from mince_gui.logs import formats
+from mince_gui.logs.types import Detection, Found
 
 
 def _walk(folder: Path, skipped: dict[Path, str]) -> Iterator[Path]:
@@ -38,6 +38,12 @@ def detect(paths: Sequence[Path]) -> Detection:
             files[path] = None
         else:
             skipped[path] = "there is no such file or folder"
-    found, not_claimed = lm_eval.claim(files)
-    skipped.update(not_claimed)
+    found: list[Found] = []
+    for form in formats.FORMATS:
+        claim = form.claim(tuple(files))
+        found += claim.found
+        skipped.update(claim.refused)
+        for path in claim.taken:
+            files.pop(path, None)
+    skipped.update(dict.fromkeys(files, formats.UNKNOWN))
     return Detection(tuple(found), tuple(sorted(skipped.items())))

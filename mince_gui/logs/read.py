@@ -5,20 +5,19 @@ from __future__ import annotations
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, ignore
-from mince_gui.logs import lm_eval
+from mince_gui.logs import formats
 from mince_gui.logs.types import Found, PerItemLog
 
-_READERS = {lm_eval.FORMAT: lm_eval.read}
 
-
-def read(found: Found, *, emit: Emit = ignore, cancel: CancelToken | None = None) -> PerItemLog:
+def read(found: Found, *, emit: Emit = ignore, cancel: CancelToken | None = None, salvage: bool = False) -> PerItemLog:
     """Read and check one run; memory grows with the number of items, not with the size of the files.
 
     Emits Progress in bytes of the files. Raises InputError that names file and line (a cut or foreign
     row, a value of the wrong type, contradicting duplicates), CancelledError, UsageError for a format
     that is not known.
     """
-    reader = _READERS.get(found.format)
-    if reader is None:
-        raise UsageError(f"There is no reader for '{found.format}'.", f"Known: {', '.join(_READERS)}.")
-    return reader(found, emit=emit, cancel=cancel)
+    form = next((form for form in formats.FORMATS if found.format == form.FORMAT), None)
+    if form is None:
+        known = ", ".join(form.FORMAT for form in formats.FORMATS)
+        raise UsageError(f"There is no reader for '{found.format}'.", f"Known: {known}.")
+    return form.read(found, emit=emit, cancel=cancel, salvage=salvage)

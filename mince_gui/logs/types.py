@@ -52,6 +52,25 @@ class Found:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """What one format made of the files it was shown.
+
+    `found` are its runs; `refused` files that are of this format but cannot be used, with the reason; `beside`
+    files that belong to its runs without being read as logs (results files, indexes). Files in none of these are
+    shown to the next format.
+    """
+
+    found: tuple[Found, ...] = ()
+    refused: Mapping[Path, str] = field(default_factory=dict)
+    beside: frozenset[Path] = frozenset()
+
+    @property
+    def taken(self) -> frozenset[Path]:
+        """Every file that no other format needs to look at."""
+        return frozenset((*(path for found in self.found for path in found.files), *self.refused, *self.beside))
+
+
+@dataclass(frozen=True)
 class Detection:
     """What a search for logs turned up: the runs `found`, and every file `skipped` with the reason why."""
 

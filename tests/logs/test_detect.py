@@ -35,7 +35,7 @@ def test_a_folder_of_binary_files_is_skipped_file_by_file(tmp_path: Path) -> Non
     assert detection.found == ()
     reasons = {path.name: why for path, why in detection.skipped}
     assert len(reasons) == 4
-    assert "not named like" in reasons["photo.jpg"]
+    assert "no per-item log of a known format" in reasons["photo.jpg"]
     assert "does not begin with a JSON object" in reasons["samples_ifeval_2026-01-02T03-04-05.000001.jsonl"]
     assert "cannot be read" in reasons["samples_gsm8k_2026-01-02T03-04-05.000001.jsonl.gz"]
     assert reasons["samples_gsm8k_2026-01-02T03-04-06.000001.jsonl"] == "empty"

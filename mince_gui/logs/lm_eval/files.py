@@ -11,7 +11,7 @@ from pathlib import Path
 from mince_gui.benchmarks import Benchmark, of_task
 from mince_gui.logs.lines import first_bytes
 from mince_gui.logs.lm_eval.results import Results, load_results, tidy_name
-from mince_gui.logs.types import Found
+from mince_gui.logs.types import Claim, Found
 
 FORMAT = "lm-eval samples"
 
@@ -90,8 +90,8 @@ def _siblings(folder: Path) -> list[Path]:
         return []  # a single file was named in a folder that cannot be listed: it stands alone
 
 
-def claim(files: Iterable[Path]) -> tuple[list[Found], dict[Path, str]]:
-    """The runs among `files`, and the reasons for every file of them that belongs to none."""
+def claim(files: Iterable[Path]) -> Claim:
+    """The runs among `files`, and why files that are named like lm-eval's belong to none."""
     skipped: dict[Path, str] = {}
     groups: dict[tuple[Path, str, str], dict[str, SamplesFile]] = {}
     others: list[Path] = []
@@ -128,15 +128,9 @@ def claim(files: Iterable[Path]) -> tuple[list[Found], dict[Path, str]]:
             results = None
         found.append(_found(folder, timestamp, task, [m.path for m in members.values()], results))
     for path in others:
-        if path not in used:
-            skipped[path] = _reason_for_other(path)
-    return found, skipped
-
-
-def _reason_for_other(path: Path) -> str:
-    if _RESULTS.fullmatch(path.name):
-        return "a results file without samples of the same time beside it: evaluate with --log_samples"
-    return "not named like a per-item log (samples_<task>_<time>.jsonl)"
+        if path not in used and _RESULTS.fullmatch(path.name):
+            skipped[path] = "a results file without samples of the same time beside it: evaluate with --log_samples"
+    return Claim(tuple(found), skipped, frozenset(used))
 
 
 def _found(folder: Path, timestamp: str, task: str, files: list[Path], results: Results | None) -> Found:

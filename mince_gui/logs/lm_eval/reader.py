@@ -76,7 +76,7 @@ def _size(path: Path) -> int:
         raise InputError(f"{path}: cannot be opened ({exc.strerror}).", "Look for the logs again.") from exc
 
 
-def read(found: Found, *, emit: Emit, cancel: CancelToken | None) -> PerItemLog:
+def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool = False) -> PerItemLog:
     """Read every file of the run, one row at a time. Raises InputError with file and line, CancelledError."""
     results = load_results(found.results_file) if found.results_file is not None else None
     if results is not None and results.fault:
