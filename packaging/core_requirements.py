@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 _WINDOW = ("pyside6", "pyqtgraph", "pytest-qt")
-_LINTERS = ("import-linter", "mypy", "ruff", "scipy-stubs", "types-")
+_LINTERS = ("import-linter", "mypy", "ruff", "pandas-stubs", "scipy-stubs", "types-")
 
 project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 for line in [*project["dependencies"], *project["optional-dependencies"]["test"]]:

@@ -1,4 +1,4 @@
-"""Import per-item logs: look first (`look`), then store what was found."""
+"""Import per-item logs, and frozen artifacts of amd-quark: look first (`look`), then store what was found."""
 
 from __future__ import annotations
 
@@ -10,25 +10,52 @@ from pathlib import Path
 from mince_gui.app.stream import stream
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError, UsageError
-from mince_gui.base.events import Emit, Progress, Warned, ignore
-from mince_gui.logs import detect, read
+from mince_gui.base.events import Emit, Event, Progress, Warned, ignore
+from mince_gui.logs import check_encoding, detect, read
 from mince_gui.logs.types import Check, Detection, Found
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
+from mince_gui.store.logs import StoredLog
+
+_MB = 1_000_000
+
+
+@dataclass(frozen=True)
+class Looked(Detection):
+    """What a search turned up: logs, and `artifacts`, files with a subset that amd-quark froze."""
+
+    artifacts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
 class Imported:
-    """One log after import. `new` is False where this evaluation was there already. Scores in percent."""
+    """One log after import. `new` is False where this evaluation was there already. Scores in percent.
+
+    `others` counts the model's other stored runs of the benchmark: each is kept, and sizing takes the newest whole one.
+    """
 
     log_id: int
     model: str
     benchmark: str
     title: str
+    timestamp: str
+    source: str
     items: int
     total_items: int
     scores: dict[str, float | None]
     checks: tuple[Check, ...]
+    new: bool
+    others: int
+
+
+@dataclass(frozen=True)
+class ImportedSubset:
+    """One frozen subset after import. `new` is False where the workspace had it."""
+
+    name: str
+    benchmark: str
+    n: int
+    source: str
     new: bool
 
 
@@ -39,61 +66,89 @@ class ImportSummary:
     imported: tuple[Imported, ...]
     refused: tuple[tuple[Found, str], ...]
     skipped: tuple[tuple[Path, str], ...]
+    subsets: tuple[ImportedSubset, ...] = ()
+    refused_subsets: tuple[tuple[Path, str], ...] = ()
 
 
-def look(paths: Sequence[Path]) -> Detection:
-    """What lies in the paths, before anything is stored. Raises InputError for a path that is not there."""
+def look(
+    paths: Sequence[Path],
+    *,
+    encoding: str = "",
+    salvage: bool = False,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> Looked:
+    """What lies in the paths, before anything is stored. Archives are unpacked until the result is closed or dropped.
+
+    `encoding` is that of the logs' text where it is not UTF-8. With `salvage` a broken archive gives what was whole.
+    Raises InputError for a path that is not there, UsageError for an unknown encoding, CancelledError.
+    """
     for path in paths:
         if not path.exists():
-            raise InputError(f"{path} does not exist.", "Name a folder of logs or a samples file.")
-    return detect(paths)
+            raise InputError(f"{path} does not exist.", "Name a folder of logs, an archive or a samples file.")
+    if encoding:
+        check_encoding(encoding)
+    with stream(emit, "look"):
+        seen = detect(paths, emit=emit, cancel=cancel, salvage=salvage)
+        artifacts = _artifacts(seen.unclaimed)
+        places = {Path(seen.shown(str(path))) for path in artifacts}
+        return Looked(
+            found=tuple(dataclasses.replace(found, encoding=encoding) for found in seen.found),
+            skipped=tuple((path, why) for path, why in seen.skipped if path not in places),
+            unclaimed=tuple(path for path in seen.unclaimed if path not in artifacts),
+            scratch=seen.scratch,
+            artifacts=artifacts,
+        )
+
+
+def _artifacts(paths: Sequence[Path]) -> tuple[Path, ...]:
+    candidates = [path for path in paths if path.suffix.lower() == ".json"]
+    if not candidates:
+        return ()
+    # statistics come with the subsets; an import of logs alone does not wait for them
+    from mince_gui.subset import is_artifact
+
+    return tuple(path for path in candidates if is_artifact(path))
 
 
 def import_logs(
     workspace: Path,
-    found: Detection,
+    found: Looked,
     *,
     benchmark: str | None = None,
     model: str | None = None,
+    salvage: bool = False,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> ImportSummary:
-    """Read and store every found log; one that is refused does not stop the others.
+    """Read and store every found log and artifact; one that is refused does not stop the others.
 
     Args:
         workspace: the workspace's folder.
         found: what `look` found.
         benchmark: only logs of this benchmark.
         model: the name to store; for a single model's logs only.
-        emit: receives Progress per log and Warned per refusal.
+        salvage: import what is whole in front of a broken place.
+        emit: receives Progress in MB of the files and Warned per refusal.
         cancel: checked while rows are read; what was stored before stays.
 
     Raises:
-        InputError: nothing was found, or every log was refused.
+        InputError: nothing was found, or everything was refused.
         UsageError: logs were found, but none of `benchmark`.
     """
     cancel = cancel or CancelToken()
     chosen = [f for f in found.found if benchmark is None or f.benchmark.name.lower() == benchmark.lower()]
-    with stream(emit, "import", total=len(chosen), unit="logs"), Workspace(workspace) as ws:
-        if found.found and not chosen:
-            names = ", ".join(sorted({f.benchmark.name for f in found.found}))
-            raise UsageError(f"No log of '{benchmark}' was found.", f"There are logs of: {names}.")
-        if not chosen:
-            reasons = "\n".join(f"  {path}: {why}" for path, why in found.skipped[:10])
-            raise InputError(
-                "No per-item logs were found." + (f"\n{reasons}" if reasons else ""),
-                "Give lm-eval output folders made with --log_samples.",
-            )
-        if model is not None and len({f.model for f in chosen}) > 1:
-            raise InputError("--model names one model, but logs of several were found.", "Import them one by one.")
+    meter = _Meter(chosen, emit)
+    with stream(emit, "import", total=meter.total, unit="MB"), Workspace(workspace) as ws:
+        _check(found, chosen, benchmark, model)
         imported: list[Imported] = []
         refused: list[tuple[Found, str]] = []
-        for done, item in enumerate(chosen):
+        for item in chosen:
             name = model or item.model
-            emit(Progress(done, len(chosen), f"{name} · {item.benchmark.title}"))
+            meter.next(item, f"{name} · {item.benchmark.title}")
             cancel.check()
             try:
-                log = read(item, cancel=cancel)
+                log = read(item, emit=meter, cancel=cancel, salvage=salvage)
             except InputError as exc:
                 refused.append((item, str(exc)))
                 emit(Warned(f"{name} · {item.benchmark.title} was refused: {exc.message}", exc.remedy))
@@ -107,17 +162,120 @@ def import_logs(
                     model=log.model,
                     benchmark=log.benchmark.name,
                     title=log.benchmark.title,
+                    timestamp=log.timestamp,
+                    source=log.source,
                     items=len(log.keys),
                     total_items=log.benchmark.total_items or len(log.keys),
                     scores={metric: log.score(metric) for metric in log.metrics},
                     checks=log.checks,
                     new=new,
+                    others=stored_logs.runs_of(ws, log.benchmark.name, log.model) - 1,
                 )
             )
-        emit(Progress(len(chosen), len(chosen)))
-        if not imported:
-            raise InputError(
-                "Every log was refused:\n" + "\n".join(f"  {item.model}: {why}" for item, why in refused),
-                "Nothing was stored.",
-            )
-        return ImportSummary(tuple(imported), tuple(refused), found.skipped)
+        # last: the logs that came with an artifact know the content of its items
+        subsets, refused_subsets = _import_artifacts(ws, found, benchmark, emit)
+        emit(Progress(meter.total, meter.total))
+        if not imported and not subsets:
+            reasons = [f"  {item.model}: {why}" for item, why in refused]
+            reasons += [f"  {path}: {why}" for path, why in refused_subsets]
+            raise InputError("Everything was refused:\n" + "\n".join(reasons), "Nothing was stored.")
+        return ImportSummary(tuple(imported), tuple(refused), found.skipped, tuple(subsets), tuple(refused_subsets))
+
+
+def _check(found: Looked, chosen: Sequence[Found], benchmark: str | None, model: str | None) -> None:
+    if found.found and not chosen and not found.artifacts:
+        names = ", ".join(sorted({f.benchmark.name for f in found.found}))
+        raise UsageError(f"No log of '{benchmark}' was found.", f"There are logs of: {names}.")
+    if not chosen and not found.artifacts:
+        reasons = "\n".join(f"  {path}: {why}" for path, why in found.skipped[:10])
+        raise InputError(
+            "No per-item logs were found." + (f"\n{reasons}" if reasons else ""),
+            "Give lm-eval output folders made with --log_samples.",
+        )
+    if model is not None and len({f.model for f in chosen}) > 1:
+        raise InputError("--model names one model, but logs of several were found.", "Import them one by one.")
+
+
+class _Meter:
+    """Makes one progress in MB over all logs of what each reader says in bytes of its own."""
+
+    def __init__(self, chosen: Sequence[Found], emit: Emit) -> None:
+        self._sizes = {id(item): sum(_size(path) for path in item.files) for item in chosen}
+        self.total = max(1, sum(self._sizes.values()) // _MB)
+        self._emit = emit
+        self._before = 0
+        self._now = 0
+        self._note = ""
+
+    def next(self, item: Found, note: str) -> None:
+        """Begin with the next log."""
+        self._before += self._now
+        self._now = self._sizes[id(item)]
+        self._note = note
+        self._emit(Progress(self._before // _MB, self.total, note))
+
+    def __call__(self, event: Event) -> None:
+        """The emit of the reader."""
+        if isinstance(event, Progress):
+            event = Progress(min((self._before + event.done) // _MB, self.total - 1), self.total, self._note)
+        self._emit(event)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # it went away: its reader says so
+
+
+def _import_artifacts(
+    ws: Workspace, found: Looked, benchmark: str | None, emit: Emit
+) -> tuple[list[ImportedSubset], list[tuple[Path, str]]]:
+    taken: list[ImportedSubset] = []
+    refused: list[tuple[Path, str]] = []
+    if not found.artifacts:
+        return taken, refused
+    from mince_gui.store import subsets as stored_subsets
+    from mince_gui.subset import read_artifact, write_subset
+
+    for path in found.artifacts:
+        source = found.shown(str(path))
+        try:
+            subset = read_artifact(path)
+            if benchmark is not None and subset.benchmark.lower() != benchmark.lower():
+                continue
+            hashes = stored_subsets.content_hashes(ws, subset.benchmark)
+            hashes |= stored_logs.content_hashes(ws, subset.benchmark)
+            subset = dataclasses.replace(subset, hashes=tuple(hashes.get(key) for key in subset.item_keys))
+            stored_subsets.check_name(ws, subset)
+            known = [stored.subset.name for stored in stored_subsets.subsets(ws, subset.benchmark)]
+            # one that was frozen here says more: the sizing that justified its n
+            new = subset.name not in known
+            if new:
+                file = ws.subsets_dir / f"{subset.name}.json"
+                write_subset(file, subset)
+                stored_subsets.add_subset(ws, subset, file)
+        except (InputError, UsageError) as exc:
+            refused.append((Path(source), found.shown(str(exc))))
+            emit(Warned(f"{source} was refused: {found.shown(exc.message)}", exc.remedy))
+            continue
+        taken.append(ImportedSubset(subset.name, subset.benchmark, subset.n, source, new))
+    return taken, refused
+
+
+def set_excluded(workspace: Path, which: Sequence[str], excluded: bool) -> list[StoredLog]:
+    """Leave logs out of sizing, or take them in again; `which` are numbers of logs or names of models (all their logs).
+
+    Raises UsageError for one that is not there, and then changes nothing.
+    """
+    with Workspace(workspace) as ws:
+        logs = stored_logs.listing(ws)
+        chosen: dict[int, StoredLog] = {}
+        for name in which:
+            meant = [log for log in logs if name in (str(log.log_id), log.model)]
+            if not meant:
+                raise UsageError(f"There is no log '{name}'.", "Name a log's number or a model: mince logs lists them.")
+            chosen |= {log.log_id: log for log in meant}
+        for log_id in chosen:
+            stored_logs.set_excluded(ws, log_id, excluded)
+        return [log for log in stored_logs.listing(ws) if log.log_id in chosen]

@@ -113,8 +113,8 @@ def import_references(
     """Store full-benchmark logs (per-item, or an lm-eval results file alone) as references.
 
     `model` is the name of the model whose runs they are held against, `model_sha256` the hash of the model folder
-    that made them, where that is known. Raises InputError for a log that does
-    not cover the whole benchmark: a score of a part is no reference.
+    that made them, where that is known. Raises InputError for a log that
+    sizing would refuse too: a score of a part, or of answers that were not read, is no reference.
     """
     if not path.exists():
         raise InputError(f"{path} does not exist.", "Name a folder of logs or a results_*.json.")
@@ -131,10 +131,10 @@ def import_references(
             for found in everything:
                 log = read(found)
                 for check in log.checks:
-                    if check.kind in ("partial", "unknown_items"):
+                    if check.severity == "refusal":
                         raise InputError(
                             f"{log.model} · {log.benchmark.title} is no reference: {check.message}",
-                            "A reference needs the full benchmark.",
+                            "A reference needs a sound log of the full benchmark.",
                         )
                 references.append(from_log(log, kind, model=model, precision=precision, model_sha256=model_sha256))
         if not references:

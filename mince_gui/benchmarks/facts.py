@@ -24,6 +24,7 @@ _MMLU_SUBJECTS = (  # noqa: SIM905 - 57 quoted names are harder to read
 ).split()
 
 _WHOLE = re.compile("0|[1-9][0-9]{0,17}")
+_KEY_LIMIT = 200
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,12 @@ class Benchmark:
         return self.total_items is not None and self.key_field in ("doc_id", "id")
 
     def is_key(self, item_key: str) -> bool:
-        """Whether the text can be the key of an item: a whole number below N, for MMLU after a known subject."""
+        """Whether the text can be the key of an item: a whole number below N, for MMLU after a known subject.
+
+        A task that is a benchmark of its own has the keys of its logs' format: any name will do.
+        """
+        if self.total_items is None:
+            return 0 < len(item_key) <= _KEY_LIMIT and item_key.isprintable()
         number = item_key
         if self.key_field == "subject/doc_id":
             subject, _, number = item_key.rpartition("/")
@@ -78,7 +84,7 @@ class Benchmark:
                 return False
         if not _WHOLE.fullmatch(number):
             return False
-        return self.total_items is None or self.key_field == "key" or int(number) < self.total_items
+        return self.key_field == "key" or int(number) < self.total_items
 
     def sort_key(self, item_key: str) -> tuple[str, int]:
         """Sorts keys into canonical order: IFEVAL as text, the others by subject, then number."""

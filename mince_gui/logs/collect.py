@@ -60,10 +60,21 @@ class Collector:
         self._columns: dict[str, tuple[array[float], array[float]]] = {}
         self._seen: dict[str, set[int]] = {}
         self.duplicates = Tally()
+        self.in_order = True
+        """Whether the items came in canonical order; known once `arrays` was called."""
 
     def __len__(self) -> int:
         """Items so far."""
         return len(self._index)
+
+    @property
+    def has_metrics(self) -> bool:
+        """Whether any metric has a column."""
+        return bool(self._columns)
+
+    def drop(self, metric: str) -> None:
+        """Forget a metric."""
+        self._columns.pop(metric, None)
 
     def times(self, key: str, filters: Sequence[str]) -> int:
         """Under how many of `filters` the item has come already."""
@@ -135,6 +146,7 @@ class Collector:
         keys = list(self._index)
         sort_key = self._benchmark.sort_key
         order = sorted(range(len(keys)), key=[sort_key(key) for key in keys].__getitem__)
+        self.in_order = order == list(range(len(keys)))
         first = [metric.name for metric in self._benchmark.metrics if metric.name in self._columns]
         names = first + [name for name in self._columns if name not in first]
         passed: dict[str, FloatArray] = {}

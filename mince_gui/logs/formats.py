@@ -8,10 +8,13 @@ from typing import Protocol
 
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.events import Emit
-from mince_gui.logs import lm_eval
+from mince_gui.logs import evalscope, helm, ifeval_original, inspect_ai, lighteval, lm_eval, opencompass, tables
 from mince_gui.logs.types import Claim, Found, PerItemLog
 
-UNKNOWN = "no per-item log of a known format (lm-eval: samples_<task>_<time>.jsonl)"
+UNKNOWN = (
+    "no per-item log of a known format (lm-eval, inspect_ai, lighteval, HELM, OpenCompass, EvalScope, IFEval's own, "
+    "a table with a column item_key)"
+)
 """Why a file was passed over that no format claimed."""
 
 
@@ -32,4 +35,4 @@ class Format(Protocol):
         """
 
 
-FORMATS: tuple[Format, ...] = (lm_eval,)
+FORMATS: tuple[Format, ...] = (inspect_ai, lighteval, helm, lm_eval, ifeval_original, evalscope, opencompass, tables)

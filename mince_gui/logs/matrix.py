@@ -2,69 +2,74 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mince_gui.base.errors import InputError
 from mince_gui.benchmarks import Benchmark
-from mince_gui.logs.checks import counted
-from mince_gui.logs.types import Check, FloatArray, PerItemLog, ScoreMatrix
+from mince_gui.benchmarks.known_items import unknown_keys
+from mince_gui.logs import pool_checks
+from mince_gui.logs.checks import OF_METRICS, metric_faults
+from mince_gui.logs.types import Check, PerItemLog, ScoreMatrix
 
 _EXAMPLES = 5
 _HANDFUL = 5
-_SETUP = (
-    ("lm_eval_version", "lm-eval versions"),
-    ("task_version", "task versions"),
-    ("n_shot", "numbers of examples"),
-    ("chat_template_sha", "chat templates"),
-    ("system_instruction_sha", "system instructions"),
-)
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """One run per model that covers every item, and what was left out on the way."""
+    """One run per model that covers every item, and what was left out on the way.
+
+    `refused` has, by model, the metrics that take no part.
+    """
 
     logs: tuple[PerItemLog, ...]
     keys: tuple[str, ...]
     checks: tuple[Check, ...]
+    refused: Mapping[str, frozenset[str]]
+
+    def metrics_of(self, log: PerItemLog) -> tuple[str, ...]:
+        """The log's metrics that take part."""
+        return tuple(metric for metric in log.metrics if metric not in self.refused.get(log.model, ()))
 
 
 def build_matrix(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> ScoreMatrix:
     """The calibration pool of `logs`: models in the order given, items in canonical order.
 
-    The items are the benchmark's own; where their number is not known, all that any log has. A model that
-    lacks an item, or the value of a metric for some items, or was asked more than a handful of items in
-    another wording than most, is left out with a "refusal" check; of several whole runs of one model the
-    newest is taken, and said so. A metric that a model lacks altogether is NaN.
+    The items are the benchmark's own; where their number is not known, those that most logs have. A model
+    that lacks an item, has a foreign one, or was asked more than a handful of items in another wording than
+    most, is left out with a "refusal" check. A metric that a model lacks for some items, or that cannot be sized,
+    is left out for that model, also with a "refusal"; a model without any other is left out. Of several whole
+    runs of one model the newest is taken, and said so. A pair that takes no part is NaN throughout.
 
     Raises InputError where no model is left.
     """
     if not logs:
         raise InputError(f"There are no logs of {benchmark.title}.", "Import per-item logs of it first.")
     kept = _without_dissenters(_keep(benchmark, logs))
-    metrics = _metrics(benchmark, kept.logs)
+    metrics = _metrics(benchmark, kept)
     shape = (len(kept.logs), len(metrics), len(kept.keys))
     passed, trials = np.full(shape, np.nan), np.full(shape, np.nan)
     for k, log in enumerate(kept.logs):
         order = _order(log, kept.keys)
+        mine = kept.metrics_of(log)
         for m, metric in enumerate(metrics):
-            if metric in log.passed:
+            if metric in mine:
                 passed[k, m], trials[k, m] = log.passed[metric][order], log.trials[metric][order]
     categories = [_in_order(log, log.categories, kept.keys) for log in kept.logs]
     agreed, differing, dissenters = _contents(kept)
     checks = (
         *kept.checks,
         *_content_check(differing, dissenters),
-        *_trials_differ(kept, metrics, trials),
-        *_identical(kept.logs, passed),
-        *_setup(kept.logs),
-        *_metrics_differ(kept.logs, metrics),
+        *pool_checks.trials_differ(kept.keys, metrics, trials),
+        *pool_checks.identical(kept.logs, passed),
+        *pool_checks.setup(kept.logs),
+        *pool_checks.metrics_differ(kept.logs, metrics),
     )
     return ScoreMatrix(
         benchmark=benchmark,
@@ -92,17 +97,22 @@ def _in_order(log: PerItemLog, values: tuple[str | None, ...], keys: tuple[str, 
 
 def _items(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> frozenset[str]:
     """The keys that make the benchmark, as far as logs can tell."""
-    sets = [frozenset(log.keys) for log in logs]
-    if benchmark.total_items is None:
-        return frozenset().union(*sets)
-    whole = Counter(keys for keys in sets if len(keys) == benchmark.total_items and not _foreign(benchmark, keys))
-    # of equally many the first given wins: Counter keeps the order
-    return whole.most_common(1)[0][0] if whole else frozenset()
+    if benchmark.total_items is not None:
+        own = [log for log in logs if not unknown_keys(benchmark, log.keys)]
+        whole = Counter(frozenset(log.keys) for log in own if len(log.keys) == benchmark.total_items)
+        # of equally many the first given wins: Counter keeps the order
+        return whole.most_common(1)[0][0] if whole else frozenset()
+    sound = [log for log in logs if not _refusal(log)]
+    # a run that has as many items as its results file says the task has is whole by its own word
+    whole_ones = [log for log in sound if log.meta.get("items_meant") == len(log.keys)]
+    sets = Counter(frozenset(log.keys) for log in whole_ones or sound or logs)
+    most, votes = sets.most_common(1)[0]
+    return most if votes > 1 else frozenset().union(*sets)
 
 
-def _foreign(benchmark: Benchmark, keys: Iterable[str]) -> list[str]:
-    """The keys that no item of the benchmark can have."""
-    return [key for key in keys if not benchmark.is_key(key)]
+def _refusal(log: PerItemLog) -> Check | None:
+    """The log's own check that refuses it as a whole."""
+    return next((check for check in log.checks if check.severity == "refusal" and check.kind not in OF_METRICS), None)
 
 
 def _named(log: PerItemLog) -> str:
@@ -120,7 +130,7 @@ def _unfit(benchmark: Benchmark, log: PerItemLog, items: frozenset[str]) -> Chec
             f"{_named(log)} is left out: it has {len(keys)} of {total} items.",
             total - len(keys), tuple(lacking[:_EXAMPLES]),
         )  # fmt: skip
-    foreign = _foreign(benchmark, keys)
+    foreign = unknown_keys(benchmark, keys)
     strange = sorted(foreign or keys - items, key=benchmark.sort_key)
     if strange:
         whose = f"no items of {benchmark.title}" if foreign else "not those of the other logs"
@@ -129,16 +139,7 @@ def _unfit(benchmark: Benchmark, log: PerItemLog, items: frozenset[str]) -> Chec
             f"{_named(log)} is left out: {len(strange)} of its items are {whose}.",
             len(strange), tuple(strange[:_EXAMPLES]),
         )  # fmt: skip
-    for metric in log.metrics:
-        absent = np.isnan(log.trials[metric])
-        if absent.any() and not absent.all():
-            places = np.flatnonzero(absent)
-            return Check(
-                "partial_coverage", "refusal",
-                f"{_named(log)} is left out: {len(places)} items have no {metric}.",
-                len(places), tuple(log.keys[i] for i in places[:_EXAMPLES]),
-            )  # fmt: skip
-    limited = next((check for check in log.checks if check.severity == "refusal"), None)
+    limited = _refusal(log)
     if limited is not None:
         return Check(
             "partial_coverage",
@@ -154,10 +155,15 @@ def _keep(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> _Kept:
     items = _items(benchmark, logs)
     checks: list[Check] = []
     whole: dict[str, list[PerItemLog]] = {}
+    faults: dict[int, Mapping[str, Check]] = {}
     for log in logs:
         unfit = _unfit(benchmark, log, items)
+        faults[id(log)] = mine = metric_faults(log) if unfit is None else {}
         if unfit is not None:
             checks.append(unfit)
+        elif len(mine) == len(log.metrics):
+            first = next(iter(mine.values()))
+            checks.append(dataclasses.replace(first, message=f"{_named(log)} is left out: {first.message}"))
         else:
             whole.setdefault(log.model, []).append(log)
     if not whole:
@@ -170,18 +176,38 @@ def _keep(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> _Kept:
         newest = max(runs, key=lambda log: log.timestamp)
         taken.append(newest)
         if len(runs) > 1:
-            checks.append(
-                Check(
-                    "several_runs", "warning",
-                    f"{model} has {len(runs)} whole runs; the newest is taken ({newest.timestamp or newest.source}).",
-                    len(runs),
-                )
-            )  # fmt: skip
-    return _Kept(tuple(taken), tuple(sorted(items, key=benchmark.sort_key)), tuple(checks))
+            checks.append(_several(model, runs, newest))
+        checks += [
+            dataclasses.replace(fault, message=f"{metric} of {_named(newest)} is left out: {fault.message}")
+            for metric, fault in faults[id(newest)].items()
+        ]
+    return _Kept(
+        tuple(taken),
+        tuple(sorted(items, key=benchmark.sort_key)),
+        tuple(checks),
+        {log.model: frozenset(faults[id(log)]) for log in taken},
+    )
 
 
-def _metrics(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> tuple[str, ...]:
-    have = dict.fromkeys(metric for log in logs for metric in log.metrics)
+def _several(model: str, runs: Sequence[PerItemLog], taken: PerItemLog) -> Check:
+    alike = sum(run.timestamp == taken.timestamp for run in runs)
+    if not taken.timestamp:
+        which = f"none has a time, so the first one is taken ({taken.source})"
+    elif alike > 1:
+        which = f"{alike} are of the same time, so the first one of these is taken ({taken.source})"
+    else:
+        which = f"the newest is taken ({taken.timestamp})"
+    tasks = sorted({run.task for run in runs})
+    of = f" of the tasks {', '.join(tasks)}" if len(tasks) > 1 else ""
+    return Check(
+        "several_runs", "warning",
+        f"{model} has {len(runs)} whole runs{of}; {which}. Exclude that one to have another.", len(runs),
+    )  # fmt: skip
+
+
+def _metrics(benchmark: Benchmark, kept: _Kept) -> tuple[str, ...]:
+    takes_part = {metric for log in kept.logs for metric in kept.metrics_of(log)}
+    have = [metric for metric in dict.fromkeys(m for log in kept.logs for m in log.metrics) if metric in takes_part]
     known = [metric.name for metric in benchmark.metrics if metric.name in have]
     return tuple(dict.fromkeys([*known, *have]))
 
@@ -203,7 +229,8 @@ def _without_dissenters(kept: _Kept) -> _Kept:
             "The run used another copy of the data.",
             count,
         )  # fmt: skip
-        kept = _Kept(tuple(other for other in kept.logs if other is not log), kept.keys, (*kept.checks, check))
+        others = tuple(other for other in kept.logs if other is not log)
+        kept = dataclasses.replace(kept, logs=others, checks=(*kept.checks, check))
 
 
 def _contents(kept: _Kept) -> tuple[tuple[str | None, ...], list[str], Counter[str]]:
@@ -232,62 +259,3 @@ def _content_check(differing: Sequence[str], dissenters: Counter[str]) -> Iterat
             f"{len(differing)} items have another content in some logs: {who}. The runs used other copies of the data.",
             len(differing), tuple(differing[:_EXAMPLES]),
         )  # fmt: skip
-
-
-def _trials_differ(kept: _Kept, metrics: Sequence[str], trials: FloatArray) -> Iterator[Check]:
-    for m, metric in enumerate(metrics):
-        rows = trials[:, m][~np.isnan(trials[:, m]).any(axis=1)]
-        if len(rows) < 2:
-            continue
-        places = np.flatnonzero((rows != rows[0]).any(axis=0))
-        if len(places):
-            yield Check(
-                "trials_differ", "warning",
-                f"{metric}: {len(places)} items were judged a different number of times in some logs.",
-                len(places), tuple(kept.keys[i] for i in places[:_EXAMPLES]),
-            )  # fmt: skip
-
-
-def _identical(logs: Sequence[PerItemLog], passed: FloatArray) -> Iterator[Check]:
-    if passed.shape[2] < 2:
-        return
-    groups: dict[bytes, list[str]] = {}
-    for log, column in zip(logs, passed, strict=True):
-        groups.setdefault(column.tobytes(), []).append(log.model)
-    for models in groups.values():
-        if len(models) > 1:
-            yield Check(
-                "identical_columns", "warning",
-                f"{', '.join(models)} have the same outcome on every item: one log under two names, or a shared cache.",
-                passed.shape[2],
-            )  # fmt: skip
-
-
-def _setup(logs: Sequence[PerItemLog]) -> Iterator[Check]:
-    tasks = sorted({log.task for log in logs})
-    if len(tasks) > 1:
-        yield Check("mixed_setup", "warning", f"The logs are of different tasks: {', '.join(tasks)}.")
-    for name, title in _SETUP:
-        said: dict[str, list[str]] = {}
-        for log in logs:
-            value: Any = log.meta.get(name)
-            if value is not None:
-                said.setdefault(str(value)[:40], []).append(log.model)
-        if len(said) > 1:
-            parts = "; ".join(
-                f"{value}: {counted(len(models), 'model')}, as {models[0]}" for value, models in sorted(said.items())
-            )
-            yield Check("mixed_setup", "warning", f"The logs have different {title} ({parts}).")
-
-
-def _metrics_differ(logs: Sequence[PerItemLog], metrics: Sequence[str]) -> Iterator[Check]:
-    for metric in metrics:
-        without = [log.model for log in logs if metric not in log.passed or bool(np.isnan(log.trials[metric]).all())]
-        if without:
-            shown = ", ".join(without[:_EXAMPLES]) + (", ..." if len(without) > _EXAMPLES else "")
-            yield Check(
-                "metrics_differ",
-                "info",
-                f"{metric} is not in the logs of {counted(len(without), 'model')}: {shown}.",
-                len(without),
-            )

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from types import TracebackType
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from mince_gui.benchmarks import Benchmark
+from mince_gui.logs.scratch import Scratch
 
 FloatArray = npt.NDArray[np.float64]
 Severity = Literal["info", "warning", "refusal"]
@@ -38,7 +40,9 @@ class Check:
 class Found:
     """One run of one model on one benchmark, found by detection and not yet read.
 
-    `files` belong together (57 subject files for MMLU); `why` says in words what told the format.
+    `files` belong together (57 subject files for MMLU); `why` says in words what told the format. `encoding` is the
+    text encoding that the user named ("" = UTF-8). `scratch` holds the files that came out of an archive and keeps
+    them alive as long as this object.
     """
 
     format: str
@@ -49,6 +53,17 @@ class Found:
     results_file: Path | None
     timestamp: str
     why: str
+    encoding: str = ""
+    scratch: Scratch | None = field(default=None, compare=False, repr=False)
+
+    def shown(self, text: str) -> str:
+        """The text with every path inside an archive as people know it: archive.zip/inner/path."""
+        return self.scratch.shown(text) if self.scratch is not None else text
+
+    @property
+    def source(self) -> str:
+        """Where it lies, for people: its only file, or the folder of its files; archive.zip/inner/path in archives."""
+        return self.shown(str(self.files[0] if len(self.files) == 1 else self.files[0].parent))
 
 
 @dataclass(frozen=True)
@@ -72,10 +87,31 @@ class Claim:
 
 @dataclass(frozen=True)
 class Detection:
-    """What a search for logs turned up: the runs `found`, and every file `skipped` with the reason why."""
+    """What a search for logs turned up: the runs `found`, and every file `skipped` with the reason why.
+
+    `unclaimed` are the skipped files that are of no known format, where they really lie. What archives held lies in a
+    temporary folder until `close`, or until neither this nor a Found is referred to.
+    """
 
     found: tuple[Found, ...]
     skipped: tuple[tuple[Path, str], ...]
+    unclaimed: tuple[Path, ...] = field(default=(), repr=False)
+    scratch: Scratch | None = field(default=None, compare=False, repr=False)
+
+    def shown(self, text: str) -> str:
+        """The text with every path inside an archive as people know it: archive.zip/inner/path."""
+        return self.scratch.shown(text) if self.scratch is not None else text
+
+    def close(self) -> None:
+        """Remove what was unpacked; the runs found in archives cannot be read any more."""
+        if self.scratch is not None:
+            self.scratch.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,12 @@ def listing(ws: Workspace, benchmark: str | None = None) -> list[StoredLog]:
     return listed
 
 
+def runs_of(ws: Workspace, benchmark: str, model: str) -> int:
+    """How many evaluations of the model on the benchmark are stored."""
+    found = ws.db.execute("SELECT count(*) FROM logs WHERE benchmark = ? AND model = ?", (benchmark, model)).fetchone()
+    return int(found[0])
+
+
 def load(ws: Workspace, log_id: int) -> PerItemLog:
     """One log with its outcomes. Raises KeyError for an unknown id."""
     row = ws.db.execute("SELECT * FROM logs WHERE log_id = ?", (log_id,)).fetchone()

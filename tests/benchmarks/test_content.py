@@ -3,8 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from mince_gui.benchmarks import BENCHMARKS, answer_index, content_hash, of_task
+from mince_gui.base.canonical import content_sha256
+from mince_gui.benchmarks import BENCHMARKS, answer_index, content_hash, content_of, of_task
 
 IFEVAL: dict[str, Any] = {
     "key": 1, "prompt": "Write.", "instruction_id_list": ["a:b", "c:d"], "kwargs": [{}, {"num_words": 3}],
@@ -39,6 +42,23 @@ def test_copies_of_one_item_hash_alike(name: str, doc: dict[str, Any], copy: dic
 )
 def test_another_content_hashes_differently(name: str, doc: dict[str, Any], change: dict[str, Any]) -> None:
     assert content_hash(BENCHMARKS[name], doc | change) != content_hash(BENCHMARKS[name], doc)
+
+
+TEXT = st.text(max_size=8) | st.sampled_from([" a ", "\ud83d", "\x1b"])
+ODD = st.none() | st.integers(-(2**66), 2**66) | st.sampled_from([1.0, 0.5, True])
+
+
+@settings(max_examples=50, deadline=None)
+@given(question=TEXT | ODD, choices=st.lists(TEXT | ODD, max_size=4), answer=ODD | TEXT)
+def test_the_hash_is_that_of_the_content_whatever_the_types_are(
+    question: object, choices: list[object], answer: object
+) -> None:
+    for name, doc in (
+        ("mmlu", {"question": question, "choices": choices, "answer": answer, "subject": "anatomy"}),
+        ("gsm8k", {"question": question, "answer": answer}),
+    ):
+        benchmark = BENCHMARKS[name]
+        assert content_hash(benchmark, doc) == content_sha256(content_of(benchmark, doc))
 
 
 def test_an_answers_letter_is_its_place() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mince_gui.logs import detect
+from mince_gui.logs import detect, read
 
 Row = Callable[..., dict[str, Any]]
 Write = Callable[..., Path]
@@ -41,11 +41,12 @@ def test_a_folder_of_binary_files_is_skipped_file_by_file(tmp_path: Path) -> Non
     assert reasons["samples_gsm8k_2026-01-02T03-04-06.000001.jsonl"] == "empty"
 
 
-def test_the_array_layout_of_lm_eval_0_4_0_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "samples_gsm8k_2026-01-02T03-04-05.000001.json"
-    path.write_text(json.dumps([{"doc_id": 0}], indent=2), encoding="utf-8")
-    ((_, why),) = detect([tmp_path]).skipped
-    assert "0.4.0 to 0.4.2" in why
+def test_an_array_named_like_a_samples_file_is_read(tmp_path: Path, gsm8k_row: Row) -> None:
+    path = tmp_path / "samples_gsm8k_2024-06-08T05-42-41.351110.json"
+    path.write_text(json.dumps([gsm8k_row(0, 1.0)], indent=2), encoding="utf-8")
+    (found,) = detect([tmp_path]).found
+    assert (found.task, found.timestamp) == ("gsm8k", "2024-06-08T05-42-41.351110")
+    assert read(found).keys == ("0",)
 
 
 def test_the_subject_files_of_mmlu_are_one_run_and_mmlu_pro_is_another(tmp_path: Path, write_run: Write) -> None:
@@ -140,6 +141,16 @@ def test_a_samples_file_without_time_stamp_is_found(tmp_path: Path, gsm8k_row: R
     (tmp_path / "results.json").write_text('{"model_name": "lab/model"}', encoding="utf-8")
     (found,) = detect([tmp_path]).found
     assert (found.task, found.timestamp, found.model) == ("gsm8k", "", "lab/model")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX pipes")
+def test_a_pipe_and_a_link_to_nothing_are_passed_over_without_waiting(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "samples_gsm8k.jsonl", tmp_path / "samples_ifeval.jsonl"
+    os.mkfifo(pipe)
+    link.symlink_to(tmp_path / "absent")
+    detection = detect([tmp_path])
+    assert [path for path, _ in detection.skipped] == [pipe, link]
+    assert all("no regular file" in why for _, why in detection.skipped)
 
 
 @pytest.mark.skipif(os.name == "nt" or not hasattr(os, "geteuid"), reason="POSIX names")

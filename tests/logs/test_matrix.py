@@ -73,10 +73,49 @@ def test_a_model_that_lacks_items_is_left_out_by_name() -> None:
     assert check.message.startswith("b (2026-01-01) is left out")
 
 
-def test_a_model_that_lacks_some_values_is_left_out_by_name() -> None:
+def test_a_metric_that_lacks_some_values_is_refused_and_the_others_stay() -> None:
+    logs = [make("a", {"acc": [1, 0, 1], "f1": [1, 0, 0]}), make("b", {"acc": [1, np.nan, 1], "f1": [0, 1, 1]})]
+    matrix = build_matrix(TASK, logs)
+    assert matrix.models == ("a", "b")
+    assert np.isnan(matrix.passed[1, 0]).all()
+    assert np.isnan(matrix.trials[1, 0]).all()
+    assert matrix.passed[1, 1].tolist() == [0, 1, 1]
+    check = kinds(matrix)["missing_values"]
+    assert (check.severity, check.count, check.examples) == ("refusal", 1, ("1",))
+    assert check.message == "acc of b (2026-01-01) is left out: 1 item has no acc."
+
+
+def test_a_model_without_a_whole_metric_is_left_out_by_name() -> None:
     matrix = build_matrix(TASK, [make("a", {"acc": [1, 0, 1]}), make("b", {"acc": [1, np.nan, 1]})])
     assert matrix.models == ("a",)
-    assert kinds(matrix)["partial_coverage"].examples == ("1",)
+    assert matrix.metrics == ("acc",)
+    assert "b (2026-01-01) is left out: 1 item has no acc" in kinds(matrix)["missing_values"].message
+    with pytest.raises(InputError, match="1 item has no acc"):
+        build_matrix(TASK, [make("b", {"acc": [1, np.nan, 1]})])
+
+
+def test_a_metric_that_is_right_throughout_is_refused_and_so_is_a_model_that_is_always_wrong() -> None:
+    some = ([1, 0] * 60)[:120]
+    logs = [
+        make("gold", {"acc": [1] * 120, "f1": some}), make("mute", {"acc": [0] * 120, "f1": [0] * 120}),
+        make("formless", {"acc": [0] * 120, "f1": some[::-1]}),
+    ]  # fmt: skip
+    matrix = build_matrix(TASK, logs)
+    assert matrix.models == ("gold", "formless")
+    assert np.isnan(matrix.passed[0, 0]).all()
+    assert matrix.passed[1, 0].tolist() == [0] * 120
+    said = [check.message for check in matrix.checks if check.kind == "constant_column"]
+    assert len(said) == 2
+    assert any(message.startswith("mute (2026-01-01) is left out: acc: every item is wrong") for message in said)
+    assert any(message.startswith("acc of gold (2026-01-01) is left out: acc: every item is right") for message in said)
+
+
+def test_a_mean_per_item_of_a_ratio_metric_is_refused_as_its_counts_are_unknown() -> None:
+    ifeval = dataclasses.replace(BENCHMARKS["ifeval"], name="small-ifeval", total_items=3)
+    verdicts: dict[str, Sequence[float]] = {"prompt_level_strict_acc": [1, 0, 0], "inst_level_strict_acc": [1, 0.5, 0]}
+    matrix = build_matrix(ifeval, [make("a", verdicts, keys=("1", "2", "3"), benchmark=ifeval)])
+    assert matrix.metrics == ("prompt_level_strict_acc",)
+    assert kinds(matrix)["trials_unknown"].examples == ("2",)
 
 
 def test_a_log_with_foreign_items_does_not_turn_the_others_out() -> None:
@@ -106,12 +145,45 @@ def test_a_log_that_its_own_check_refuses_is_left_out() -> None:
 
 def test_of_several_whole_runs_the_newest_is_taken_and_said_so() -> None:
     old = make("a", {"acc": [1, 0, 1]}, timestamp="2026-01-01")
-    new = make("a", {"acc": [0, 0, 0]}, timestamp="2026-02-01")
+    new = make("a", {"acc": [0, 0, 0]}, timestamp="2026-02-01", task="my_task_cot")
     newest_but_partial = make("a", {"acc": [1, 1]}, timestamp="2026-03-01")
     matrix = build_matrix(TASK, [new, newest_but_partial, old])
     assert matrix.models == ("a",)
     assert matrix.passed[0, 0].tolist() == [0, 0, 0]
-    assert "2026-02-01" in kinds(matrix)["several_runs"].message
+    message = kinds(matrix)["several_runs"].message
+    assert "2 whole runs of the tasks my_task, my_task_cot; the newest is taken (2026-02-01)" in message
+
+
+@pytest.mark.parametrize(("stamp", "words"), [("", "none has a time"), ("2026-01-01", "2 are of the same time")])
+def test_of_runs_that_time_does_not_tell_apart_the_first_is_taken_and_said_so(stamp: str, words: str) -> None:
+    first = make("a", {"acc": [1, 0, 1]}, timestamp=stamp, source="one.csv")
+    second = make("a", {"acc": [0, 0, 1]}, timestamp=stamp, source="two.csv")
+    matrix = build_matrix(TASK, [first, second])
+    assert matrix.passed[0, 0].tolist() == [1, 0, 1]
+    message = kinds(matrix)["several_runs"].message
+    assert words in message
+    assert "one.csv" in message
+
+
+def test_the_items_of_a_task_are_those_that_most_logs_have() -> None:
+    same = [make(name, {"acc": [1, 0, 1]}) for name in ("a", "b")]
+    one_more = make("c", {"acc": [1, 0, 1, 1]})
+    matrix = build_matrix(TASK, [one_more, *same])
+    assert matrix.models == ("a", "b")
+    assert kinds(matrix)["other_items"].examples == ("3",)
+
+
+def test_a_run_that_is_whole_by_its_own_word_outweighs_others_that_may_have_broken_off() -> None:
+    broken_off = [make(name, {"acc": [1, 0]}) for name in ("a", "b")]
+    matrix = build_matrix(TASK, [*broken_off, make("c", {"acc": [1, 0, 1]}, meta={"items_meant": 3})])
+    assert (matrix.models, matrix.total_items) == (("c",), 3)
+
+
+def test_runs_with_a_limit_have_no_say_in_what_the_items_are() -> None:
+    cut = Check("partial", "refusal", "2 items of an unknown number. The run had a limit of 2.", 0)
+    limited = [make(name, {"acc": [1, 0]}, checks=(cut,)) for name in ("a", "b")]
+    matrix = build_matrix(TASK, [*limited, make("c", {"acc": [1, 0, 1]})])
+    assert (matrix.models, matrix.total_items) == (("c",), 3)
 
 
 def test_contents_that_differ_are_counted_and_the_common_one_is_kept() -> None:
@@ -163,13 +235,43 @@ def test_two_models_with_the_same_outcomes_are_named() -> None:
     assert "a, c have the same outcome" in kinds(build_matrix(TASK, logs))["identical_columns"].message
 
 
-def test_mixed_versions_examples_and_tasks_are_named() -> None:
+def test_two_models_with_the_same_answers_are_named() -> None:
+    logs = [
+        make("a", {"acc": [1, 0]}, meta={"answers_digest": "2:ab"}),
+        make("b", {"acc": [0, 0]}, meta={"answers_digest": "2:cd"}),
+        make("c", {"acc": [0, 1]}, meta={"answers_digest": "2:ab"}),
+    ]
+    check = kinds(build_matrix(TASK, logs))["identical_responses"]
+    assert check.message.startswith("a, c gave the same text")
+    assert "--use_cache" in check.message
+
+
+def test_mixed_versions_examples_tasks_and_formats_are_named() -> None:
     a = make("a", {"acc": [1, 0]}, meta={"lm_eval_version": "0.4.3", "n_shot": 5, "task_version": 3.0})
-    b = make("b", {"acc": [0, 0]}, meta={"lm_eval_version": "0.4.9", "n_shot": 0, "task_version": 3.0}, task="other")
+    b = make(
+        "b", {"acc": [0, 0]}, meta={"lm_eval_version": "0.4.9", "n_shot": 0, "task_version": 3.0}, task="other",
+        format="table",
+    )  # fmt: skip
     messages = " ".join(check.message for check in build_matrix(TASK, [a, b]).checks)
-    for words in ("my_task, other", "0.4.3: 1 model, as a", "0.4.9", "numbers of examples"):
+    for words in ("my_task, other", "made, table", "0.4.3: 1 model, as a", "0.4.9", "numbers of examples"):
         assert words in messages
     assert "task versions" not in messages
+    assert "chat templates" not in messages
+
+
+def test_a_chat_template_for_some_models_only_and_other_backends_are_named() -> None:
+    meta = {"lm_eval_version": "0.4.9"}
+    a = make("a", {"acc": [1, 0]}, meta=meta | {"chat_template_sha": "f00d", "model": "vllm"})
+    b = make("b", {"acc": [0, 0]}, meta=meta | {"model": "hf"})
+    unknown = make("c", {"acc": [0, 1]})
+    messages = [check.message for check in build_matrix(TASK, [a, b, unknown]).checks]
+    assert any("different chat templates (f00d: 1 model, as a; none: 1 model, as b)" in m for m in messages)
+    (backends,) = (m for m in messages if "backends" in m)
+    assert "begin-of-text" in backends
+    assert "begin-of-text" not in " ".join(
+        check.message
+        for check in build_matrix(TASK, [make("a", {"acc": [1, 0]}, meta=meta | {"model": "x"}), b]).checks
+    )
 
 
 def test_items_judged_a_different_number_of_times_are_named() -> None:

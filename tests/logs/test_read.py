@@ -256,12 +256,14 @@ def test_lone_surrogates_are_let_through(tmp_path: Path, gsm8k_row: Row, write_r
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (b'[\n  {\n    "doc_id": 0\n  }\n]', "lm-eval 0.4.0 to 0.4.2"),
+        (b'[\n  {\n    "doc_id": 0\n  }\n]', "line 2: there is no metric"),
         (b"{}\nnot json\n", "line 2: not JSON"),
         (b"7\n", "line 1: not a row"),
         (b'{"doc_id": 0}\n', "there is no metric"),
         (b'{"a": "\xe9"}\n', "line 1: not UTF-8 text"),
-        ('{"doc_id": 0}\n'.encode("utf-16"), "UTF-16"),
+        ('{"doc_id": 0}\n'.encode("utf-16"), "line 1: there is no metric"),
+        ('{"doc_id": 0}\n'.encode("utf-16")[:-4], "line 1: the last row is cut off"),
+        ('{"doc_id": 0}\n'.encode("utf-16")[:-4] + b"\n", "line 1: not utf-16-le text"),
         (b'{"a": ' + b"[" * 100_000 + b"\n", "line 1: not a row of a log"),
         (b'{"doc_id": ' + b"9" * 5_000 + b"}\n", "line 1: not a row of a log"),
         (b"\n\n", "no rows"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,27 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit, Progress
 from mince_gui.benchmarks import content_hash
-from mince_gui.logs.checks import Observed, checks_of
+from mince_gui.logs.checks import Observed, checks_of, counted
 from mince_gui.logs.collect import Collector, ContradictionError, RowError
 from mince_gui.logs.lines import JsonLines
 from mince_gui.logs.lm_eval import rows
-from mince_gui.logs.lm_eval.files import samples_file, subject_of
+from mince_gui.logs.lm_eval.files import subject_of, task_of
 from mince_gui.logs.lm_eval.results import NO_FILTERS, Results, load_results, storable, tidy_name
-from mince_gui.logs.types import Found, PerItemLog
+from mince_gui.logs.types import Check, Found, PerItemLog
 
 _ROWS_PER_STEP = 256
+_REMEDY = "Evaluate again with --log_samples, or leave this file out."
+_SALVAGE = "With --salvage what is whole in front of this place is imported all the same."
+
+
+@dataclass(frozen=True)
+class _File:
+    """One file that is being read: its rows, the subject they are of, and the filters of its task in order."""
+
+    path: Path
+    lines: JsonLines
+    subject: str | None
+    filters: tuple[str, ...]
 
 
 class _Reading:
@@ -29,31 +42,44 @@ class _Reading:
         self.results = results
         self.collector = Collector(found.benchmark)
         self.observed = Observed()
-        self._metrics = rows.MetricReader(found.benchmark)
+        self.metrics = rows.MetricReader(found.benchmark)
+        self.broken: list[str] = []
         self._ifeval = found.benchmark.name == "ifeval"
+        self._may_hold_numbers = found.benchmark.name not in ("gsm8k", "mmlu")
+        self._filter: str | None = None
 
-    def take(self, row: Mapping[str, Any], subject: str | None, filters: tuple[str, ...]) -> None:
-        """Hand one row on. Raises RowError."""
-        key = rows.item_key(self.benchmark, row, subject)
-        named = rows.filter_name(row)
+    def take(self, file: _File, number: int, row: Mapping[str, Any]) -> None:
+        """Hand one row on. Raises InputError with file and line."""
+        try:
+            self._take(file, number, row)
+        except RowError as exc:
+            raise InputError(f"{file.path}, line {number}: {exc.message}.", exc.remedy or _REMEDY) from exc
+
+    def _take(self, file: _File, number: int, row: Mapping[str, Any]) -> None:
+        subject, filters = file.subject, file.filters
+        doc_id = row.get("doc_id")
+        if subject is not None and type(doc_id) is int and doc_id >= 0:
+            key = f"{subject}/{doc_id}"
+        else:
+            key = rows.item_key(self.benchmark, row, subject)
+        named = row.get("filter")
+        if named != self._filter:
+            named = self._filter = rows.filter_name(row)
         name = named
         if name is None:
             # before 0.4.7: the k-th row of an item belongs to the task's k-th filter
             times = self.collector.times(key, filters)
             name = filters[min(times, len(filters) - 1)]
-        outcomes = self._metrics.outcomes(row, name)
+        outcomes = self.metrics.outcomes(row, name, file.path, number)
         doc = row.get("doc")
         if doc is not None and not isinstance(doc, dict):
             raise RowError("doc is not an object")
-        content = None
-        if doc:
-            try:
-                content = content_hash(self.benchmark, doc)
-            except (KeyError, TypeError, ValueError, RecursionError):
-                content = None  # counted by `no_docs`: the item is then known by its key alone
-        category = self.benchmark.category(doc or {}, key)
-        if category is not None and not category.isprintable():
-            category = tidy_name(category)
+        content = self._content(doc, file.lines) if doc else None
+        category = subject
+        if category is None:
+            category = self.benchmark.category(doc or {}, key)
+            if category is not None and not category.isprintable():
+                category = tidy_name(category)
         try:
             self.collector.add(key, name, outcomes, category, content)
         except ContradictionError as exc:
@@ -64,9 +90,36 @@ class _Reading:
                 "Before lm-eval 0.4.7 only the results file lists the filters: put this run's results_*.json beside "
                 "the samples file. If it is there, two runs are mixed in one file.",
             ) from exc
-        self.observed.row(key, outcomes, content, rows.response_state(row))
+        state = rows.response_state(row)
+        noteworthy = content is None or state != "given"
+        for _, passed, _ in outcomes:
+            noteworthy = noteworthy or passed != passed
+        if noteworthy:
+            self.observed.row(key, outcomes, content, state)
+        if (answer := rows.answer_text(row)) is not None:
+            self.observed.answer(key, answer)
         if self._ifeval and (count := rows.loose_below_strict(row)):
             self.observed.loose_below_strict(key, count)
+
+    def _content(self, doc: Mapping[str, Any], lines: JsonLines) -> str | None:
+        if self._may_hold_numbers and _has_float(doc):
+            # the quick parser makes a float of a whole number beyond 64 bits
+            doc = lines.exact()["doc"]
+        try:
+            return content_hash(self.benchmark, doc)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return None  # counted by `no_docs`: the item is then known by its key alone
+
+
+def _has_float(value: Any) -> bool:
+    kind = type(value)
+    if kind is str:
+        return False
+    if kind is dict:
+        return any(map(_has_float, value.values()))
+    if kind is list:
+        return any(map(_has_float, value))
+    return kind is float
 
 
 def _size(path: Path) -> int:
@@ -78,44 +131,56 @@ def _size(path: Path) -> int:
 
 def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool = False) -> PerItemLog:
     """Read every file of the run, one row at a time. Raises InputError with file and line, CancelledError."""
-    results = load_results(found.results_file) if found.results_file is not None else None
-    if results is not None and results.fault:
-        results = None
+    results = _results(found)
     total = sum(_size(path) for path in found.files)
     reading = _Reading(found, results)
     tasks: list[str] = []
-    before = 0
-    count = 0
+    before = count = 0
     for path in found.files:
-        named = samples_file(path)
-        task = named.task if named is not None else found.task
+        task = task_of(found, path)
         tasks.append(task)
-        subject = subject_of(found.benchmark, path)
         filters = results.filters(task) if results is not None else NO_FILTERS
-        with JsonLines(path) as lines:
-            for number, row in lines:
-                try:
-                    reading.take(row, subject, filters)
-                except RowError as exc:
-                    raise InputError(f"{path}, line {number}: {exc.message}.", exc.remedy or _REMEDY) from exc
-                count += 1
-                if count % _ROWS_PER_STEP == 0:
-                    if cancel is not None:
-                        cancel.check()
-                    emit(Progress(before + lines.position, total, f"{path.name}: {number} rows"))
+        try:
+            with JsonLines(path, found.encoding) as lines:
+                file = _File(path, lines, subject_of(found.benchmark, task), filters)
+                for number, row in lines:
+                    reading.take(file, number, row)
+                    count += 1
+                    if count % _ROWS_PER_STEP == 0:
+                        if cancel is not None:
+                            cancel.check()
+                        emit(Progress(before + lines.position, total, f"{path.name}: {number} rows"))
+        except InputError as exc:
+            if not salvage:
+                raise InputError(exc.message, f"{exc.remedy} {_SALVAGE}".strip() if count else exc.remedy) from exc
+            reading.broken.append(exc.message)
         before += _size(path)
     if not len(reading.collector):
-        raise InputError(f"{found.files[0]}: there are no rows in it.", "Evaluate again with --log_samples.")
+        raise InputError(
+            reading.broken[0] if reading.broken else f"{found.files[0]}: there are no rows in it.",
+            "Evaluate again with --log_samples.",
+        )
+    for name, left_out in reading.metrics.left_out.items():
+        reading.collector.drop(name)
+        if not reading.collector.has_metrics:
+            raise InputError(f"{left_out.where}: {left_out.why}.", "None of the log's metrics can be sized.")
     emit(Progress(total, total, f"{found.model}: {count} rows"))
     return _log(found, reading, results, tasks)
 
 
-_REMEDY = "Evaluate again with --log_samples, or leave this file out."
+def _results(found: Found) -> Results | None:
+    """What the results file says; of an overwritten one, which names another model, no more than the filters."""
+    results = load_results(found.results_file) if found.results_file is not None else None
+    if results is None or results.fault:
+        return None
+    return results if results.model_name in (None, found.model) else results.filters_only()
 
 
 def _log(found: Found, reading: _Reading, results: Results | None, tasks: list[str]) -> PerItemLog:
     keys, categories, hashes, passed, trials = reading.collector.arrays()
-    meta = results.meta(tasks, found.task) if results is not None else {}
+    # a group's tasks that left no file are missing too
+    meant = found.benchmark.subjects if found.benchmark.total_items is None and found.benchmark.subjects else tasks
+    meta = results.meta(meant, found.task) if results is not None else {}
     log = PerItemLog(
         model=found.model,
         benchmark=found.benchmark,
@@ -131,4 +196,19 @@ def _log(found: Found, reading: _Reading, results: Results | None, tasks: list[s
         meta=meta,
     )
     limit = results.limit if results is not None else None
-    return checks_of(log, reading.collector, reading.observed, limit)
+    return checks_of(log, reading.collector, reading.observed, limit, list(_own_checks(log, reading)))
+
+
+def _own_checks(log: PerItemLog, reading: _Reading) -> Iterator[Check]:
+    if reading.broken:
+        more = f" {counted(len(reading.broken) - 1, 'file')} more likewise." if len(reading.broken) > 1 else ""
+        yield Check(
+            "salvaged", "warning", f"Only what is whole was read: {reading.broken[0]}{more}", len(reading.broken)
+        )
+        if log.benchmark.total_items is None and "items_meant" not in log.meta:
+            yield Check("partial", "refusal", f"{counted(len(log.keys), 'item')} of an unknown number were whole.")
+    for name, left_out in reading.metrics.left_out.items():
+        yield Check(
+            "metric_left_out", "warning",
+            f"{name} is left out, {counted(left_out.count, 'value')} cannot be sized: {left_out.why}.", left_out.count,
+        )  # fmt: skip

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mince_gui.base.canonical import canonical_json
+from mince_gui.logs.lines import open_plain
 
-_SIZE_LIMIT = 256 << 20
+_SIZE_LIMIT = 64 << 20
 _NAME_ARGUMENTS = ("peft", "delta", "pretrained", "model", "path", "engine")
 _NAME_LIMIT = 200
 NO_FILTERS = ("none",)
@@ -51,6 +54,30 @@ class Results:
         if not isinstance(arguments, dict):
             return None
         return next((name for key in _NAME_ARGUMENTS if (name := _name_in(arguments.get(key)))), None)
+
+    @property
+    def model_args(self) -> str | None:
+        """The model arguments as lm-eval 0.4.0 to 0.4.2 put them into file names; None where they are no text."""
+        arguments = self.part("config").get("model_args")
+        return re.sub("/|=", "__", arguments) if isinstance(arguments, str) else None
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """The outermost groups that have a score of their own, each with all tasks below it.
+
+        A group without a score only bundles tasks of different kinds, which are benchmarks of their own.
+        """
+        below = self.part("group_subtasks")
+        scored = {name for name in below if any(_is_score(entry) for entry in self._of_group(name).items())}
+        groups = {name: leaves for name in below if name in scored and len(leaves := _leaves(name, below)) > 1}
+        inside = {child for name in groups for child in _below(name, below)}
+        return {name: leaves for name, leaves in groups.items() if name not in inside}
+
+    def _of_group(self, name: str) -> Mapping[str, Any]:
+        return self.part("groups", name) or self.part("results", name)
+
+    def filters_only(self) -> Results:
+        """What this file, of another model's run of the same tasks, says of the tasks' filters."""
+        return Results(self.path, {"configs": self.part("configs")})
 
     def filters(self, task: str) -> tuple[str, ...]:
         """The names of the task's filters in their order; ("none",) where it has none."""
@@ -92,6 +119,28 @@ class Results:
         meta["dataset"] = _one([self.part("configs", task).get("dataset_path") for task in tasks])
         meta["converted_from"] = self.part("converted_from") or None
         return {name: value for name, value in meta.items() if value is not None and _is_plain(value)}
+
+
+def _is_score(entry: tuple[str, Any]) -> bool:
+    name, value = entry
+    return "," in name and "_stderr" not in name and _number(value) is not None
+
+
+def _below(group: str, subtasks: Mapping[str, Any]) -> set[str]:
+    """Every group and task below the group; a hostile file may go round in circles."""
+    found: set[str] = set()
+    waiting = [group]
+    while waiting:
+        listed = subtasks.get(waiting.pop())
+        for child in listed if isinstance(listed, list) else ():
+            if isinstance(child, str) and child not in found:
+                found.add(child)
+                waiting.append(child)
+    return found - {group}
+
+
+def _leaves(group: str, subtasks: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in _below(group, subtasks) if not subtasks.get(name)))
 
 
 def _number(value: Any) -> float | None:
@@ -137,11 +186,13 @@ def _one(values: Sequence[Any]) -> Any:
 def load_results(path: Path) -> Results:
     """Read a results file; a fault is said, never raised: the samples count without it."""
     try:
-        if path.stat().st_size > _SIZE_LIMIT:
+        with open_plain(path) as file:
+            raw = file.read(_SIZE_LIMIT + 1)
+        if len(raw) > _SIZE_LIMIT:
             return Results(path, fault=f"larger than {_SIZE_LIMIT >> 20} MiB, which no results file is")
-        body = json.loads(path.read_bytes())
-    except OSError as exc:
-        return Results(path, fault=f"cannot be read ({exc.strerror})")
+        body = json.loads(raw)
+    except (OSError, EOFError, zlib.error) as exc:
+        return Results(path, fault=f"cannot be read ({exc})")
     except (ValueError, RecursionError) as exc:
         return Results(path, fault=f"not a JSON results file ({exc})")
     return Results(path, body) if isinstance(body, dict) else Results(path, fault="not a JSON results file")

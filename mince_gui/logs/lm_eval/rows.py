@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from mince_gui.benchmarks import Benchmark
@@ -13,6 +15,13 @@ _NO_METRIC = frozenset({
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
     "doc_hash", "prompt_hash", "target_hash", "response_null",
 })  # fmt: skip
+_PAIRS = frozenset({
+    "f1", "mcc", "bleu", "chrf", "ter", "perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte",
+    "brier_score",
+})  # fmt: skip
+"""Metrics whose value in a row, if it is a list, is what the whole is computed from: gold and prediction, ..."""
+_VERDICTS = {"True": 1.0, "False": 0.0}
+"""How lm-eval before 0.4.8 wrote a verdict that was one of numpy's."""
 _NAME_LIMIT = 200
 _MISSING = (NAN, NAN)
 
@@ -47,39 +56,77 @@ def filter_name(row: Mapping[str, Any]) -> str | None:
     raise RowError(f"filter is {_shown(name)}, not a name")
 
 
+@dataclass
+class LeftOut:
+    """A metric that cannot be sized: why, where that was first seen, and how many values say so."""
+
+    why: str
+    where: str
+    count: int = 0
+
+
 class MetricReader:
-    """Takes the outcomes out of rows; remembers which fields the last row's metrics were in, as rows repeat."""
+    """Takes the outcomes out of rows; remembers which fields the last row's metrics were in, as rows repeat.
+
+    `left_out` are the metrics, none of the benchmark's own, some value of which is no share of 1: perplexities,
+    counts of words, scores up to 100.
+    """
 
     def __init__(self, benchmark: Benchmark) -> None:
         self._benchmark = benchmark
-        self._last: tuple[Any, str] | None = None
+        self._own = {metric.name.partition(",")[0] for metric in benchmark.metrics}
+        self._listed: Any = None
+        self._filter = ""
         self._fields: list[tuple[str, str]] = []
-        self._names: set[str] = set()
+        self.left_out: dict[str, LeftOut] = {}
 
-    def outcomes(self, row: Mapping[str, Any], filter_: str) -> list[Outcome]:
+    def outcomes(self, row: Mapping[str, Any], filter_: str, path: Path, number: int) -> list[Outcome]:
         """Metric, passed and trials of every metric of the row; NaN where null or not finite. Raises RowError.
 
-        A metric is named bare, or with the filter after a comma where there is one.
+        A metric is named bare, or with the filter after a comma where there is one. File and line are kept with a
+        metric that is left out from this row on.
         """
         listed = row.get("metrics")
         if listed is None:
-            fields = list(_guessed(self._benchmark, row, filter_))
-        elif (listed, filter_) == self._last and self._names <= row.keys():
-            fields = self._fields
+            fields = list(self._guessed(row, filter_))
         else:
-            fields = self._fields = list(_named(row, listed, filter_))
-            self._names = {field for field, _ in fields}
-            self._last = (listed, filter_)
+            fields = self._fields
+            same = listed == self._listed and filter_ == self._filter
+            for field, _ in fields:
+                same = same and field in row
+            if not same:
+                fields = self._fields = list(_named(row, listed, filter_))
+                self._listed, self._filter = listed, filter_
+        if not fields:
+            raise RowError("there is no metric in the row")
         found: list[Outcome] = []
+        nothing_left_out = not self.left_out
         for field, metric in fields:
             value = row.get(field)
-            if type(value) is float and 0.0 <= value <= 1.0:
+            if type(value) is float and 0.0 <= value <= 1.0 and nothing_left_out:
                 found.append((metric, value, 1.0))
-            else:
-                found.append((metric, *_outcome(field, value)))
-        if not found:
-            raise RowError("there is no metric in the row")
+                continue
+            try:
+                outcome = (metric, *_outcome(field, value))
+            except RowError as exc:
+                if field.partition(",")[0] in self._own:
+                    raise
+                left_out = self.left_out.setdefault(metric, LeftOut(exc.message, f"{path}, line {number}"))
+                left_out.count += 1
+                continue
+            if metric not in self.left_out:
+                found.append(outcome)
         return found
+
+    def _guessed(self, row: Mapping[str, Any], filter_: str) -> Iterator[tuple[str, str]]:
+        """For rows without "metrics": the benchmark's own, else every field that looks like a verdict."""
+        fields = [name for name in row if name not in _NO_METRIC and name.partition(",")[0] in self._own]
+        if not fields:
+            fields = [
+                name for name, value in row.items() if name not in _NO_METRIC and _looks_like_verdict(name, value)
+            ]
+        for name in fields:
+            yield name, _full_name(name, filter_)
 
 
 def _full_name(name: str, filter_: str) -> str:
@@ -96,22 +143,12 @@ def _named(row: Mapping[str, Any], listed: Any, filter_: str) -> Iterator[tuple[
         yield field if field in row else name, _full_name(name, filter_)
 
 
-def _guessed(benchmark: Benchmark, row: Mapping[str, Any], filter_: str) -> Iterator[tuple[str, str]]:
-    """For rows without "metrics": the benchmark's own, else every field that looks like a verdict."""
-    own = {metric.name.partition(",")[0] for metric in benchmark.metrics}
-    fields = [name for name in row if name not in _NO_METRIC and name.partition(",")[0] in own]
-    if not fields:
-        fields = [name for name, value in row.items() if name not in _NO_METRIC and _looks_like_verdict(name, value)]
-    for name in fields:
-        yield name, _full_name(name, filter_)
-
-
 def _looks_like_verdict(name: str, value: Any) -> bool:
     if name.partition(",")[0].endswith("_stderr") or not _is_name(name):
         return False
     if isinstance(value, list):
         return bool(value) and all(isinstance(entry, bool) for entry in value)
-    return isinstance(value, bool | int | float)
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and value in _VERDICTS)
 
 
 def _outcome(field: str, value: Any) -> tuple[float, float]:
@@ -120,6 +157,10 @@ def _outcome(field: str, value: Any) -> tuple[float, float]:
     if isinstance(value, bool | int | float):
         number = _share(field, value)
         return _MISSING if number is None else (number, 1.0)
+    if isinstance(value, str) and value in _VERDICTS:
+        return _VERDICTS[value], 1.0
+    if isinstance(value, list) and field.partition(",")[0] in _PAIRS:
+        raise RowError(f"{field} is {_shown(value)}, of which lm-eval makes a number only for all rows together")
     if isinstance(value, list):
         parts = [None if part is None else _share(field, part) for part in value]
         known = [part for part in parts if part is not None]
@@ -147,14 +188,26 @@ def response_state(row: Mapping[str, Any]) -> Literal["null", "empty", "given", 
     if not resps:
         return "not stored"
     state: Literal["empty", "given", "not stored"] = "not stored"
-    for repeats in resps if isinstance(resps, list) else (resps,):
-        for answer in repeats if isinstance(repeats, list) else (repeats,):
-            if answer is None or (isinstance(answer, list) and None in answer):
+    for repeats in resps if type(resps) is list else (resps,):
+        for answer in repeats if type(repeats) is list else (repeats,):
+            if type(answer) is str:
+                if state != "given":
+                    state = "given" if answer.strip() else "empty"
+            elif answer is None or (type(answer) is list and None in answer):
+                # a choice's answer is a list [log-probability, greedy or not]
                 return "null"
-            # a choice's answer is a list [log-probability, greedy or not]
-            if state != "given":
-                state = "given" if not isinstance(answer, str) or answer.strip() else "empty"
+            else:
+                state = "given"
     return state
+
+
+def answer_text(row: Mapping[str, Any]) -> str | None:
+    """The text of the first response; None where none is stored, and for choices, whose answers are numbers."""
+    resps = row.get("resps")
+    if type(resps) is not list or not resps or type(resps[0]) is not list or not resps[0]:
+        return None
+    answer = resps[0][0]
+    return answer if type(answer) is str and answer else None
 
 
 def loose_below_strict(row: Mapping[str, Any]) -> int:
