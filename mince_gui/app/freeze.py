@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mince_gui.app.grouping import clustering
 from mince_gui.app.size import calibration
 from mince_gui.app.stream import stream
+from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, Warned, ignore
 from mince_gui.sizing import n_star
@@ -15,9 +17,8 @@ from mince_gui.sizing.advice import on_n_star
 from mince_gui.sizing.types import SizingResult
 from mince_gui.store import Workspace
 from mince_gui.store import subsets as stored_subsets
+from mince_gui.subset import FrozenSubset, check_request, write_subset
 from mince_gui.subset import freeze as draw
-from mince_gui.subset import write_subset
-from mince_gui.subset.types import FrozenSubset
 
 
 @dataclass(frozen=True)
@@ -37,28 +38,46 @@ def freeze(
     sampler: str = "uniform",
     out: Path | None = None,
     tau_pp: float | None = None,
+    embeddings: Path | None = None,
+    embedding_model: Path | None = None,
+    dataset: Path | None = None,
     emit: Emit = ignore,
+    cancel: CancelToken | None = None,
 ) -> Frozen:
     """Draw `n` items of the benchmark and write them to `out` (default: the workspace's subsets folder).
 
     The pool, and so the evidence, is that of the newest sizing; without one the subset has no bound,
     and a warning says so. With `tau_pp` (pp per step) the evidence has the n* that the sizing's curve gives at that
-    tau, in place of the one it was asked with. Frozen again, the same items get the newer evidence. Raises
+    tau, in place of the one it was asked with. Frozen again, the same items get the newer evidence.
+
+    The sampler kmeans groups the items by `embeddings` (a .npy or .parquet file), or by those that `embedding_model`
+    (an ONNX folder) gives the texts of `dataset` (the benchmark's own files, or a pack of the whole benchmark); then
+    Progress is emitted and `cancel` looked at. Raises
     UsageError for an `n` outside 1..N, for a tau that is none and where the workspace has other items under the
     name, InputError where `out` holds something else.
     """
     if tau_pp is not None and not (math.isfinite(tau_pp) and tau_pp > 0):
         raise UsageError(f"tau must be a number of pp above 0, not {tau_pp}.", "1.0 is the usual one.")
+    if sampler != "kmeans" and (embeddings or embedding_model):
+        raise UsageError("Embeddings serve the kmeans sampler alone.", "Use --sampler kmeans.")
     with stream(emit, "freeze", detail=benchmark), Workspace(workspace) as ws:
         sizing = stored_subsets.latest_sizing(ws, benchmark.lower()) or stored_subsets.latest_sizing(ws, benchmark)
         if sizing is not None and tau_pp is not None and tau_pp != sizing.plan.tau_pp:
             sizing = _at_tau(sizing, tau_pp)
         matrix = calibration(ws, benchmark, sizing.models if sizing else None)
-        subset = draw(matrix, n=n, seed=seed, sampler=sampler, sizing=sizing)
+        check_request(matrix, n=n, sizing=sizing)
+        grouped = None
+        if sampler == "kmeans":
+            grouped = clustering(
+                matrix, embeddings, embedding_model, dataset, cache=ws.folder / "embeddings", emit=emit, cancel=cancel
+            )
+        subset = draw(matrix, n=n, seed=seed, sampler=sampler, sizing=sizing, clustering=grouped)
         if sizing is None:
             emit(Warned(f"{benchmark} was not sized: the subset has no drift bound.", "Run mince size first."))
         elif subset.p95_pp is None:
             emit(Warned(f"{n} is no candidate size of the last sizing: the subset has no drift bound."))
+        elif sampler != "uniform":
+            emit(Warned("The bound is that of uniform draws: this subset was drawn otherwise, so it is not its own."))
         path = out or ws.subsets_dir / f"{subset.name}.json"
         stored_subsets.check_name(ws, subset)
         write_subset(path, subset)
@@ -71,7 +90,7 @@ def _at_tau(sizing: SizingResult, tau_pp: float) -> SizingResult:
     plan = replace(sizing.plan, tau_pp=tau_pp)
     star = n_star(plan.sizes, sizing.p95_pp, tau_pp)
     others = [text for text in sizing.warnings if text not in sizing.n_star_warnings]
-    fresh = on_n_star(plan, sizing.p95_pp, sizing.error_pp, star, sizing.total_items)
+    fresh = on_n_star(plan, sizing.p95_pp, sizing.gain_error_pp, star, sizing.total_items)
     return replace(
         sizing,
         plan=plan,

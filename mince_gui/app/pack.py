@@ -63,13 +63,16 @@ def pack(
     *,
     subset: str | None = None,
     all_of: str | None = None,
+    fewshot: Path | None = None,
     accept_revision: bool = False,
     out: Path | None = None,
     emit: Emit = ignore,
 ) -> Packed:
     """Pack a subset (by name or file), or with `all_of` the whole benchmark, from the user's dataset files.
 
-    Every item is checked against its hash; a warning counts those that have none. Raises InputError that names
+    `fewshot` is the file or folder of the few-shot examples where they are not beside the items. Every item is checked
+    against its hash; a warning counts those that have none, another names categories with fewer examples than the
+    others. Raises InputError that names
     the item where the dataset is not the one that was frozen; UsageError unless exactly one of `subset` and
     `all_of` is given, and where the workspace has other items under the subset's name.
     """
@@ -79,10 +82,10 @@ def pack(
         if subset is not None:
             frozen = find_subset(ws, subset)
             stored_subsets.check_name(ws, frozen)
-            content = read_dataset(stored_logs.benchmark_of(frozen.benchmark), dataset)
+            content = read_dataset(stored_logs.benchmark_of(frozen.benchmark), dataset, fewshot=fewshot)
         else:
             benchmark = stored_logs.known_benchmark(ws, all_of or "")
-            content = read_dataset(benchmark, dataset)
+            content = read_dataset(benchmark, dataset, fewshot=fewshot)
             known = known_hashes(ws, benchmark.name)
             frozen = full_subset(benchmark, content.items, known=known, revision=content.revision)
         made = build_pack(frozen, content, accept_revision=accept_revision)
@@ -96,7 +99,21 @@ def pack(
                     "Import logs that carry the items' docs (lm-eval --log_samples), then pack again.",
                 )
             )
+        _warn_of_few_examples(made, emit)
         path = out or ws.packs_dir / f"{frozen.name}.mincepack"
         write_pack(path, made)
         stored_subsets.add_pack(ws, frozen, path)
         return Packed(made, path)
+
+
+def _warn_of_few_examples(made: Pack, emit: Emit) -> None:
+    most = max((len(docs) for docs in made.fewshot.values()), default=0)
+    short = [f"{category} ({len(docs)})" for category, docs in made.fewshot.items() if len(docs) < most]
+    if short:
+        emit(
+            Warned(
+                f"{len(short)} categories have fewer than {most} few-shot examples: {', '.join(short[:5])}"
+                f"{' and more' if len(short) > 5 else ''}.",
+                "Their prompts are not those of the full dev set, so their scores may differ from published ones.",
+            )
+        )

@@ -9,33 +9,76 @@ import click
 from mince_gui.app.freeze import freeze
 from mince_gui.app.listings import list_subsets
 from mince_gui.app.pack import pack
-from mince_gui.cli.console import LiveLine, json_option, print_json, table, workspace_option
+from mince_gui.cli.console import (
+    LiveLine,
+    cancel_on_interrupt,
+    json_option,
+    print_json,
+    table,
+    workspace_option,
+)
 from mince_gui.report.format import percent, pp
+from mince_gui.subset import SAMPLERS
 from mince_gui.subset.types import FrozenSubset
+
+_PATH = click.Path(path_type=Path, exists=True)
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 def _bound(subset: FrozenSubset) -> str:
-    return pp(subset.p95_pp, signed=False) if subset.p95_pp is not None else "no bound"
+    return f"bound {pp(subset.p95_pp, signed=False)}" if subset.p95_pp is not None else "no bound"
 
 
 @click.command("freeze")
 @click.option("--benchmark", required=True)
 @click.option("--n", type=click.IntRange(1), required=True, help="How many items.")
 @click.option("--seed", type=click.IntRange(0), default=42, show_default=True)
-@click.option("--sampler", type=click.Choice(("uniform", "stratified")), default="uniform", show_default=True)
+@click.option("--sampler", type=click.Choice(SAMPLERS), default="uniform", show_default=True)
+@click.option("--embeddings", type=_FILE, help="kmeans: one vector per item, .npy (canonical order) or .parquet.")
+@click.option("--embedding-model", type=_FOLDER, help="kmeans: an ONNX sentence-embedding folder, in place of a file.")
+@click.option("--dataset", type=_PATH, help="kmeans: the items' texts for the model: your dataset, or a whole pack.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it.")
 @workspace_option
 @json_option
 def freeze_command(
-    benchmark: str, n: int, seed: int, sampler: str, out: Path | None, workspace: Path, as_json: bool
+    benchmark: str,
+    n: int,
+    seed: int,
+    sampler: str,
+    embeddings: Path | None,
+    embedding_model: Path | None,
+    dataset: Path | None,
+    out: Path | None,
+    workspace: Path,
+    as_json: bool,
 ) -> None:
     """Draw a subset once and write it to a file: ids and hashes, no item texts."""
-    frozen = freeze(workspace, benchmark, n, seed=seed, sampler=sampler, out=out, emit=LiveLine())
+    with cancel_on_interrupt() as cancel:
+        frozen = freeze(
+            workspace,
+            benchmark,
+            n,
+            seed=seed,
+            sampler=sampler,
+            embeddings=embeddings,
+            embedding_model=embedding_model,
+            dataset=dataset,
+            out=out,
+            emit=LiveLine(),
+            cancel=cancel,
+        )
     subset = frozen.subset
+    groups = subset.evidence.get("sampler")
     if as_json:
-        print_json({"name": subset.name, "n": subset.n, "p95_pp": subset.p95_pp, "path": str(frozen.path)})
+        body = {"name": subset.name, "n": subset.n, "p95_pp": subset.p95_pp, "path": str(frozen.path)}
+        print_json({**body, **({"clusters": groups["k"], "silhouette": groups["silhouette"]} if groups else {})})
         return
-    click.echo(f"{subset.name}: {subset.n:,} of {subset.total_items:,} items, seed {seed}, bound {_bound(subset)}")
+    if groups:
+        click.echo(
+            f"{groups['k']} clusters, silhouette {groups['silhouette']:.3f} over {groups['silhouette_items']:,} items"
+        )
+    click.echo(f"{subset.name}: {subset.n:,} of {subset.total_items:,} items, seed {seed}, {_bound(subset)}")
     rows = [
         (model, metric, percent(full), percent(part), pp(drift))
         for model, metrics in subset.drift_table.items()
@@ -48,7 +91,8 @@ def freeze_command(
 @click.command("pack")
 @click.option("--subset", help="A frozen subset: its file or its name.")
 @click.option("--all", "all_of", metavar="BENCHMARK", help="The whole benchmark instead, for full runs.")
-@click.option("--dataset", type=click.Path(path_type=Path, exists=True), required=True, help="Your dataset's files.")
+@click.option("--dataset", type=_PATH, required=True, help="Your dataset's file or folder.")
+@click.option("--fewshot", type=_PATH, help="The few-shot examples (dev set), where they are not beside the dataset.")
 @click.option("--accept-revision", is_flag=True, help="Take items whose content differs, and record each.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it.")
 @workspace_option
@@ -57,6 +101,7 @@ def pack_command(
     subset: str | None,
     all_of: str | None,
     dataset: Path,
+    fewshot: Path | None,
     accept_revision: bool,
     out: Path | None,
     workspace: Path,
@@ -68,6 +113,7 @@ def pack_command(
         dataset,
         subset=subset,
         all_of=all_of,
+        fewshot=fewshot,
         accept_revision=accept_revision,
         out=out,
         emit=LiveLine(),
@@ -114,7 +160,7 @@ def subsets_command(workspace: Path, as_json: bool) -> None:
             s.subset.name,
             s.subset.sampler,
             f"{s.subset.n:,}/{s.subset.total_items:,}",
-            _bound(s.subset),
+            pp(s.subset.p95_pp, signed=False) if s.subset.p95_pp is not None else "no bound",
             "pack" if s.subset.name in packed else "no pack",
         )
         for s in subsets

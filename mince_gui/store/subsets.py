@@ -13,7 +13,7 @@ import numpy as np
 from mince_gui.base.canonical import sha256_file
 from mince_gui.base.errors import UsageError
 from mince_gui.logs.types import FloatArray
-from mince_gui.sizing.types import Plan, SizingResult
+from mince_gui.sizing.types import Budget, Plan, SizingResult, Target
 from mince_gui.store.workspace import Workspace, now
 from mince_gui.subset.subset_file import same_items, subset_from_json
 from mince_gui.subset.types import FrozenSubset
@@ -47,6 +47,7 @@ def add_sizing(ws: Workspace, result: SizingResult) -> int:
         **result.to_json(),
         "default_step": result.plan.default_step,
         "curves_pp": _nullable(result.curves_pp),
+        "by_level_pp": result.by_level_pp.tolist(),
         "n_star_warnings": list(result.n_star_warnings),
     }
     with ws.writing() as db:
@@ -63,11 +64,12 @@ def _nullable(curves: FloatArray) -> list[list[list[float | None]]]:
 
 
 def latest_sizing(ws: Workspace, benchmark: str) -> SizingResult | None:
-    """The newest sizing of the benchmark."""
+    """The newest sizing of the benchmark; one that an earlier version stored with less in it counts as none."""
     row = ws.db.execute(
         "SELECT result FROM sizings WHERE benchmark = ? ORDER BY sizing_id DESC LIMIT 1", (benchmark,)
     ).fetchone()
-    return _sizing(json.loads(row["result"])) if row else None
+    body = json.loads(row["result"]) if row else {}
+    return _sizing(body) if "by_level_pp" in body else None
 
 
 def _sizing(body: dict[str, Any]) -> SizingResult:
@@ -99,6 +101,11 @@ def _sizing(body: dict[str, Any]) -> SizingResult:
         seconds=body["seconds"],
         warnings=tuple(body["warnings"]),
         n_star_warnings=tuple(body["n_star_warnings"]),
+        gain_error_pp=tuple(body["gain_error_pp"]),
+        by_rule_pp={rule: tuple(curve) for rule, curve in body["by_rule_pp"].items()},
+        by_level_pp=np.array(body["by_level_pp"], dtype=np.float64),
+        target=Target.from_json(body["target"]) if body["target"] else None,
+        budget=Budget.from_json(body["budget"]) if body["budget"] else None,
     )
 
 

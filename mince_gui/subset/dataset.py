@@ -1,18 +1,17 @@
-"""The user's own dataset files, read into items by key. JSON lines, plain or gzipped."""
+"""The user's own dataset, read into items by key."""
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mince_gui.base.canonical import sha256_file
+from mince_gui.base.canonical import canonical_json, sha256_file, sha256_text
 from mince_gui.base.errors import InputError
 from mince_gui.benchmarks import Benchmark, answer_index
-from mince_gui.subset.jsonfile import parse_object
+from mince_gui.subset.dataset_files import REMEDY, Part, Row, files_are_logs, find_split, rows
 
 Doc = Mapping[str, Any]
 
@@ -23,19 +22,17 @@ _FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "demo-choice": {"id": int, "category": str, "question": str, "choices": list, "answer": int},
     "demo-math": {"id": int, "question": str, "answer": str},
 }
+_TEXTS = ("prompt", "question", "query", "text", "input", "problem")
 _FEWSHOT_BY = {"mmlu": "subject", "demo-choice": "category"}
-_TEST_NAMES = ("test.jsonl", "test.jsonl.gz")
-_DEV_NAMES = ("dev.jsonl", "dev.jsonl.gz")
-_LARGEST = 1 << 30
-_REMEDY = "Choose the benchmark's own test set: one JSON object per line (.jsonl or .jsonl.gz)."
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A benchmark's items from a file.
+    """A benchmark's items from files.
 
     `items` maps key to doc, in canonical order; `fewshot` maps a category to its example docs, in file
-    order. `source` is the file's name, `revision` its SHA-256.
+    order. `source` names the file, `revision` is its SHA-256, or that of the names and SHA-256s of several files;
+    `fewshot_source` says both of the examples' files.
     """
 
     benchmark: Benchmark
@@ -43,81 +40,122 @@ class Dataset:
     fewshot: Mapping[str, tuple[Doc, ...]]
     source: str
     revision: str
+    fewshot_source: str = ""
 
 
-def read_dataset(benchmark: Benchmark, path: Path) -> Dataset:
-    """The items of `benchmark` in `path`, a file or a folder that holds test.jsonl (or .gz).
+def read_dataset(benchmark: Benchmark, path: Path, *, fewshot: Path | None = None) -> Dataset:
+    """The items of `benchmark` in `path`, as `read_items`, with the few-shot examples that it needs.
 
-    Few-shot examples of MMLU and demo-choice come from dev.jsonl beside it; examples without an answer
-    are left out. Raises InputError that names the file, and the line and field at fault.
+    Those of MMLU and demo-choice come from `fewshot`, or from the dev split beside the items; examples without an
+    answer are left out. Raises InputError that names the file, and the line or row and field at fault.
     """
-    file = _find(path, _TEST_NAMES) if path.is_dir() else path
-    if file is None:
-        raise InputError(f"{path} holds neither {_TEST_NAMES[0]} nor {_TEST_NAMES[1]}.", _REMEDY)
+    dataset = read_items(benchmark, path)
+    examples, source = _fewshot(benchmark, path, fewshot)
+    return replace(dataset, fewshot=examples, fewshot_source=source)
+
+
+def read_items(benchmark: Benchmark, path: Path) -> Dataset:
+    """The items alone, from `path`, a file or a folder in one of the layouts of `dataset_files`.
+
+    Nulls among IFEVAL's arguments, with which Parquet fills absent ones, are dropped, and whole numbers that a copy
+    made decimal are whole again: the items score alike whatever copy they are from. Raises InputError as
+    `read_dataset` does.
+    """
+    parts = find_split(benchmark, path, "test")
+    if not parts:
+        raise InputError(f"{path} holds no test set of {benchmark.title} in a layout that is known.", REMEDY)
     items: dict[str, Doc] = {}
     counts: dict[str | None, int] = {}
-    for line, row in _rows(file):
-        where = f"{file}, line {line}"
-        doc = _checked(row, benchmark, where)
+    for part, row in _all_rows(benchmark, parts):
+        doc = _checked(row, benchmark)
         subject = doc["subject"] if benchmark.key_field == "subject/doc_id" else None
         counted = counts.get(subject, 0)
         counts[subject] = counted + 1
-        key = _key(benchmark, doc, counted, subject, where)
-        if key in items:
-            raise InputError(f"{where}: item {key} occurs a second time.", "Use a test set without repeated rows.")
-        items[key] = doc
+        key = _key(benchmark, doc, row, counted, subject)
+        if key not in items:
+            items[key] = doc
+        elif not part.is_log:
+            raise InputError(f"{row.where}: item {key} occurs a second time.", "Use a test set without repeated rows.")
+        elif items[key] != doc:
+            # A log repeats its docs, once for each filter.
+            raise InputError(f"{row.where}: item {key} was another one before.", "Choose the folder of one run.")
     if not items:
-        raise InputError(f"{file} holds no items.", _REMEDY)
+        raise InputError(f"{path} holds no items.", REMEDY)
     ordered = {key: items[key] for key in sorted(items, key=benchmark.sort_key)}
-    return Dataset(benchmark, ordered, _fewshot(benchmark, file), file.name, sha256_file(file))
+    source, revision = _named(path, parts)
+    return Dataset(benchmark, ordered, {}, source, revision)
 
 
-def _find(folder: Path, names: tuple[str, ...]) -> Path | None:
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+def text_of(benchmark: Benchmark, doc: Doc) -> str:
+    """What an item is about, for its embedding: prompt or question, and the choices where there are some.
+
+    Raises KeyError where the doc has no such field.
+    """
+    name = next((name for name in _TEXTS if isinstance(doc.get(name), str)), None)
+    if name is None:
+        raise KeyError(_TEXTS[0])
+    choices = doc.get("choices")
+    return "\n".join([doc[name], *map(str, choices if isinstance(choices, list) else ())])
 
 
-def _fewshot(benchmark: Benchmark, file: Path) -> dict[str, tuple[Doc, ...]]:
+def _all_rows(benchmark: Benchmark, parts: Sequence[Part]) -> Iterator[tuple[Part, Row]]:
+    wanted = _FIELDS.get(benchmark.name)
+    for part in parts:
+        for row in rows(part, None if wanted is None else (*wanted, "doc_id")):
+            yield part, row
+
+
+def _named(path: Path, parts: Sequence[Part]) -> tuple[str, str]:
+    """The files in words, and the SHA-256 that stands for them."""
+    base = path if path.is_dir() else path.parent
+    names = [part.path.relative_to(base).as_posix() for part in parts]
+    try:
+        hashes = {name: sha256_file(part.path) for name, part in zip(names, parts, strict=True)}
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions.") from error
+    if len(names) == 1:
+        return names[0], hashes[names[0]]
+    return f"{names[0]} and {len(names) - 1} more files", sha256_text(canonical_json(hashes))
+
+
+def _fewshot(benchmark: Benchmark, path: Path, given: Path | None) -> tuple[dict[str, tuple[Doc, ...]], str]:
+    """The examples by category, and their files in words."""
     by = _FEWSHOT_BY.get(benchmark.name)
     if by is None:
-        return {}
-    dev = _find(file.parent, _DEV_NAMES)
-    if dev is None:
+        return {}, ""
+    folder = path if path.is_dir() else path.parent
+    places = [folder, folder.parent] if given is None else [given]
+    place, dev = next(((place, dev) for place in places if (dev := find_split(benchmark, place, "dev"))), (folder, ()))
+    if not dev:
+        why = (
+            "lm-eval logs do not carry them"
+            if files_are_logs(find_split(benchmark, path, "test"))
+            else "no dev.jsonl, dev-*.parquet or dev/<subject>_dev.csv is there"
+        )
         raise InputError(
-            f"{file.parent} holds no {_DEV_NAMES[0]}: {benchmark.title} needs its few-shot examples.",
-            f"Put {_DEV_NAMES[0]} (or {_DEV_NAMES[1]}) beside {file.name}.",
+            f"{given or folder}: {benchmark.title} needs its few-shot examples (the dev set), and {why}.",
+            "Put the dev set beside the test set, or name it with --fewshot PATH.",
         )
     found: dict[str, list[Doc]] = {}
-    for line, doc in _rows(dev):
-        if doc.get("answer") is None:
+    for _, row in _all_rows(benchmark, dev):
+        if row.body.get("answer") is None:
             continue
-        example = _checked(doc, benchmark, f"{dev}, line {line}")
+        example = _checked(row, benchmark)
         found.setdefault(example[by], []).append(example)
-    return {category: tuple(docs) for category, docs in found.items()}
+    name, revision = _named(place, dev)
+    return {category: tuple(docs) for category, docs in found.items()}, f"{name} (SHA-256 {revision})"
 
 
-def _rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of every line that is not blank."""
-    read = 0
-    try:
-        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as lines:
-            number = 0
-            # A line is asked for with a limit, so that a small archive cannot fill the memory.
-            while raw := lines.readline(_LARGEST - read + 1):
-                number += 1
-                read += len(raw)
-                if read > _LARGEST:
-                    raise InputError(f"{file} holds more than {_LARGEST >> 20} MB of text.", _REMEDY)
-                if raw.strip():
-                    yield number, parse_object(raw, f"{file}, line {number}", _REMEDY)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{file} is not a whole gzip file: {error}.", "Copy or download it again.") from error
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}.", "Check the path and its permissions.") from error
-
-
-def _checked(doc: Doc, benchmark: Benchmark, where: str) -> Doc:
+def _checked(row: Row, benchmark: Benchmark) -> Doc:
     """The doc with the fields of its benchmark; an answer given as a letter becomes its index."""
-    wanted = _FIELDS.get(benchmark.name, {})
+    doc, where = row.body, row.where
+    wanted = _FIELDS.get(benchmark.name)
+    if wanted is None:
+        return _plain(doc, where)
+    if benchmark.subjects and row.subject is not None:
+        if doc.get("subject") not in (None, "", row.subject):
+            raise InputError(f"{where}: 'subject' is not {row.subject}, as the file's name or folder says.", REMEDY)
+        doc = {**doc, "subject": row.subject}
     missing = [name for name in wanted if doc.get(name) is None]
     if missing:
         raise InputError(
@@ -126,25 +164,47 @@ def _checked(doc: Doc, benchmark: Benchmark, where: str) -> Doc:
         )
     for name, kind in wanted.items():
         if not isinstance(doc[name], kind) or isinstance(doc[name], bool):
-            raise InputError(f"{where}: '{name}' is not what a {benchmark.title} item holds there.", _REMEDY)
+            raise InputError(f"{where}: '{name}' is not what a {benchmark.title} item holds there.", REMEDY)
     if benchmark.subjects and doc["subject"] not in benchmark.subjects:
-        raise InputError(f"{where}: {doc['subject'][:40]!r} is no subject of {benchmark.title}.", _REMEDY)
+        raise InputError(f"{where}: {doc['subject'][:40]!r} is no subject of {benchmark.title}.", REMEDY)
     if "choices" in wanted:
         choices, answer = doc["choices"], doc["answer"]
         if isinstance(answer, str):
             answer = answer_index(answer)
         if not all(isinstance(choice, str) for choice in choices) or answer is None or not 0 <= answer < len(choices):
-            raise InputError(f"{where}: 'choices' are not texts, or 'answer' is none of them.", _REMEDY)
+            raise InputError(f"{where}: 'choices' are not texts, or 'answer' is none of them.", REMEDY)
         return {**doc, "answer": answer}
+    return {**doc, "kwargs": [_arguments(entry, where) for entry in doc["kwargs"]]} if "kwargs" in wanted else doc
+
+
+def _arguments(entry: Any, where: str) -> dict[str, Any]:
+    """One instruction's arguments without the nulls of Parquet's common columns."""
+    if entry is None:
+        return {}
+    if not isinstance(entry, dict):
+        raise InputError(f"{where}: 'kwargs' is not a list of objects.", REMEDY)
+    return {name: _whole(value) for name, value in entry.items() if value is not None}
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _plain(doc: dict[str, Any], where: str) -> Doc:
+    """The doc of a task that is not declared, if it can be written as JSON."""
+    try:
+        json.dumps(doc, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where} holds what no pack can: {error}.", "Export the dataset as JSON lines.") from error
     return doc
 
 
-def _key(benchmark: Benchmark, doc: Doc, counted: int, subject: str | None, where: str) -> str:
+def _key(benchmark: Benchmark, doc: Doc, row: Row, counted: int, subject: str | None) -> str:
     """The item's key; the row's own doc_id counts where there is one, else its place (in its subject)."""
-    doc_id = doc.get("doc_id", counted)
+    doc_id = row.doc_id if row.doc_id is not None else doc.get("doc_id", counted)
     if not isinstance(doc_id, int) or isinstance(doc_id, bool) or doc_id < 0:
-        raise InputError(f"{where}: 'doc_id' is not a whole number.", _REMEDY)
+        raise InputError(f"{row.where}: 'doc_id' is not a whole number.", REMEDY)
     try:
         return benchmark.item_key(doc, doc_id, subject)
     except KeyError as error:
-        raise InputError(f"{where}: no {error}, which makes the item's key.", _REMEDY) from error
+        raise InputError(f"{row.where}: no {error}, which makes the item's key.", REMEDY) from error

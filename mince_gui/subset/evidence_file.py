@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, get_args
 
 from mince_gui.sizing.types import Worst
+from mince_gui.subset.drawing import webster
 from mince_gui.subset.jsonfile import Fields
 
 Kind = type | tuple[type, ...]
@@ -69,6 +71,35 @@ def check_curve(evidence: Mapping[str, Any], n: int, total: int, fields: Fields)
         bound is not None and expected is not None and math.isclose(bound, expected, abs_tol=_ROUNDING_PP)
     ):
         raise fields.refuse(f"'p95_pp' of the evidence is not what its curve gives at {n} items.")
+
+
+def check_sampler(evidence: Mapping[str, Any], sampler: str, n: int, total: int, fields: Fields) -> None:
+    """What a k-means subset says of its clusters: every cluster's items are its Webster seats. Raises InputError."""
+    body = evidence.get("sampler")
+    if sampler != "kmeans":
+        if body is not None:
+            raise fields.refuse(f"its evidence has clusters, but its sampler is '{sampler}'.")
+        return
+    if not isinstance(body, dict):
+        raise fields.refuse("its evidence does not say which clusters the items were drawn from.")
+    sizes, clusters, scores = body.get("cluster_sizes"), body.get("clusters"), body.get("silhouettes")
+    for name, values in (("cluster_sizes", sizes), ("clusters", clusters)):
+        if not isinstance(values, list) or not all(_is(int, value) and value >= 0 for value in values):
+            raise fields.refuse(f"'{name}' of the evidence's sampler is not a list of whole numbers.")
+    assert isinstance(sizes, list)
+    assert isinstance(clusters, list)
+    if body.get("k") != len(sizes) or 0 in sizes or sum(sizes) != total or len(clusters) != n:
+        raise fields.refuse(f"the clusters of the evidence are not groups of the {total} items.")
+    counts = Counter(clusters)
+    if [counts[number] for number in range(len(sizes))] != list(webster(sizes, n)):
+        raise fields.refuse("its items are not shared out over the clusters by their sizes.")
+    if not isinstance(scores, dict) or not all(_is(_NUMBER, s) and -1 <= s <= 1 for s in scores.values()):
+        raise fields.refuse("'silhouettes' of the evidence's sampler does not give every k a number from -1 to 1.")
+    chosen = scores.get(str(len(sizes)))
+    if chosen is None or chosen != max(scores.values()) or chosen != body.get("silhouette"):
+        raise fields.refuse(f"{len(sizes)} clusters are not those of the best silhouette.")
+    if not isinstance(body.get("embeddings"), dict):
+        raise fields.refuse("'embeddings' of the evidence's sampler is not an object.")
 
 
 def _is(kind: Kind, value: object) -> bool:

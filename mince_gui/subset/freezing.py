@@ -12,11 +12,12 @@ from mince_gui.base.errors import InputError, UsageError
 from mince_gui.benchmarks import Benchmark
 from mince_gui.logs.types import ScoreMatrix
 from mince_gui.sizing.types import SizingResult
+from mince_gui.subset.clustering import Clustering, sampler_evidence
 from mince_gui.subset.drawing import draw_stratified, draw_uniform
 from mince_gui.subset.types import FrozenSubset
 
 DEFAULT_SEED = 42
-SAMPLERS = ("uniform", "stratified")
+SAMPLERS = ("uniform", "stratified", "kmeans")
 
 
 def freeze(
@@ -26,28 +27,33 @@ def freeze(
     sizing: SizingResult | None,
     seed: int = DEFAULT_SEED,
     sampler: str = "uniform",
+    clustering: Clustering | None = None,
     name: str | None = None,
 ) -> FrozenSubset:
     """Draw `n` items of the matrix's benchmark and freeze them with their evidence.
 
-    `sizing` is the result that justified n, None where there is none. Raises UsageError for an n
-    outside 1..N-1, an unknown sampler, or a sizing of something else.
+    `sizing` is the result that justified n, None where there is none. `clustering` groups the items for the kmeans
+    sampler: its clusters are the strata. Raises UsageError for an n outside 1..N-1, an unknown sampler, kmeans without
+    a clustering of these items, or a sizing of something else.
     """
     total = matrix.total_items
-    if n == total:
-        raise UsageError(f"{n} items are the whole of {matrix.benchmark.title}.", "Run the full benchmark instead.")
+    check_request(matrix, n=n, sizing=sizing)
     if sampler == "uniform":
         positions = draw_uniform(total, n, seed)
     elif sampler == "stratified":
         positions = draw_stratified(matrix.categories, n, seed)
+    elif sampler == "kmeans":
+        if clustering is None or len(clustering.labels) != total:
+            raise UsageError(
+                "The kmeans sampler needs an embedding of every item.",
+                "Give --embeddings FILE, or --embedding-model DIR with --dataset PATH.",
+            )
+        positions = draw_stratified(clustering.labels, n, seed)
     else:
         raise UsageError(f"There is no sampler '{sampler}'.", f"Known: {', '.join(SAMPLERS)}.")
-    if sizing is not None and (sizing.benchmark, sizing.total_items) != (matrix.benchmark.name, total):
-        raise UsageError(
-            f"The sizing is of {sizing.benchmark} with {sizing.total_items} items, "
-            f"not of {matrix.benchmark.name} with {total}.",
-            "Size this pool first.",
-        )
+    evidence = {} if sizing is None else evidence_of(sizing, n)
+    if sampler == "kmeans" and clustering is not None:
+        evidence["sampler"] = sampler_evidence(clustering, positions)
     return FrozenSubset(
         name=name or default_name(matrix.benchmark.name, n, seed, sampler),
         benchmark=matrix.benchmark.name,
@@ -58,10 +64,25 @@ def freeze(
         item_keys=tuple(matrix.keys[i] for i in positions),
         hashes=tuple(matrix.hashes[i] for i in positions),
         dataset=matrix.benchmark.dataset,
-        evidence={} if sizing is None else evidence_of(sizing, n),
+        evidence=evidence,
         drift_table=drift_table(matrix, positions),
         tool_version=__version__,
     )
+
+
+def check_request(matrix: ScoreMatrix, *, n: int, sizing: SizingResult | None) -> None:
+    """Whether `freeze` can serve this at all: cheap, to be asked before embeddings are computed. Raises UsageError."""
+    total = matrix.total_items
+    if n == total:
+        raise UsageError(f"{n} items are the whole of {matrix.benchmark.title}.", "Run the full benchmark instead.")
+    if not 1 <= n < total:
+        raise UsageError(f"A subset of {n} items cannot be drawn from {total}.", "Give --n within that range.")
+    if sizing is not None and (sizing.benchmark, sizing.total_items) != (matrix.benchmark.name, total):
+        raise UsageError(
+            f"The sizing is of {sizing.benchmark} with {sizing.total_items} items, "
+            f"not of {matrix.benchmark.name} with {total}.",
+            "Size this pool first.",
+        )
 
 
 def full_subset(

@@ -16,7 +16,7 @@ from mince_gui.base.errors import InputError
 from mince_gui.base.files import write_atomic
 from mince_gui.benchmarks import of_task
 from mince_gui.subset.jsonfile import Fields, parse_object
-from mince_gui.subset.packing import is_doc_of, item_hash
+from mince_gui.subset.packing import is_doc_of, item_hash, misplaced
 from mince_gui.subset.subset_file import subset_from_json, subset_to_json
 from mince_gui.subset.types import SCHEMA, FrozenSubset, Pack, PackItem
 
@@ -149,8 +149,8 @@ def _check_contents(pack: Pack, path: Path) -> None:
             if item.key not in accepted:
                 raise InputError(f"{path}: the content of item {item.key} is not what the subset's hash says.", _REMEDY)
             differing.append(item.key)
-        if not is_doc_of(benchmark, item.key, item.doc):
-            raise InputError(f"{path}: the content of item {item.key} names another item.", _REMEDY)
+        if not is_doc_of(benchmark, item.key, item.doc) or misplaced(benchmark, item.key, item.doc) is not None:
+            raise InputError(f"{path}: the content of item {item.key} is another item's.", _REMEDY)
         if item.category != benchmark.category(item.doc, item.key):
             raise InputError(f"{path}: item {item.key} is not of the category {item.category!r}.", _REMEDY)
     if pack.accepted_differences != tuple(differing):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mince_gui.base.errors import InputError
-from mince_gui.benchmarks import Benchmark, content_hash
+from mince_gui.benchmarks import Benchmark, content_hash, item_key_of
 from mince_gui.subset.dataset import Dataset, Doc
 from mince_gui.subset.types import FrozenSubset, Pack, PackItem
 
@@ -13,8 +15,8 @@ _EXAMPLES = 5
 def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool = False) -> Pack:
     """Join `subset` with the docs of `dataset`, each checked against its content hash.
 
-    An item that differs is refused, or with `accept_revision` taken and recorded in
-    `accepted_differences`. Items without a hash in the subset are taken and stay `unverified`.
+    An item that differs is refused, or with `accept_revision` taken and recorded in `accepted_differences`; one that is
+    another item of the benchmark is always refused. Items without a hash in the subset are taken and stay `unverified`.
     Few-shot examples are those of the items' categories. Raises InputError that names the item.
     """
     benchmark = dataset.benchmark
@@ -29,11 +31,13 @@ def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool 
             f"{dataset.source} lacks {len(absent)} of the {subset.n} items of {subset.name}: {_some(absent)}.",
             f"Choose the complete test set of {benchmark.title}.",
         )
-    differing = [
-        key
-        for key, expected in zip(subset.item_keys, subset.hashes, strict=True)
-        if expected is not None and item_hash(benchmark, key, dataset.items[key], dataset.source) != expected
-    ]
+    for key in subset.item_keys:
+        if (other := misplaced(benchmark, key, dataset.items[key])) is not None:
+            raise InputError(
+                f"{dataset.source} has at the place of item {key} what is item {other} of {benchmark.title}.",
+                "Its rows are not in the benchmark's order: choose the original test set.",
+            )
+    differing = differing_items(dataset, subset.item_keys, subset.hashes)
     if differing and not accept_revision:
         raise InputError(
             f"{len(differing)} of the {subset.n} items of {subset.name} read differently in {dataset.source} "
@@ -61,8 +65,34 @@ def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool 
         fewshot=fewshot,
         licence=f"{benchmark.dataset}: {benchmark.licence}" if benchmark.licence else "",
         accepted_differences=tuple(differing),
-        source=f"{dataset.source} (SHA-256 {dataset.revision})",
+        source=f"{dataset.source} (SHA-256 {dataset.revision})"
+        + (f"; few-shot {dataset.fewshot_source}" if dataset.fewshot_source else ""),
     )
+
+
+def differing_items(dataset: Dataset, item_keys: Sequence[str], hashes: Sequence[str | None]) -> list[str]:
+    """The keys whose doc does not have the given hash; a hash of None says nothing.
+
+    Raises InputError that names an item without readable content.
+    """
+    return [
+        key
+        for key, expected in zip(item_keys, hashes, strict=True)
+        if expected is not None and item_hash(dataset.benchmark, key, dataset.items[key], dataset.source) != expected
+    ]
+
+
+def misplaced(benchmark: Benchmark, key: str, doc: Doc) -> str | None:
+    """The key of the item that the doc's text belongs to, where that is another than `key`; None where it is not known.
+
+    No revision of a dataset moves its items: a key that is a place then means another item, whatever the hashes say.
+    """
+    text, choices = doc.get("prompt", doc.get("question")), doc.get("choices")
+    if not isinstance(text, str):
+        return None
+    subject = key.rpartition("/")[0] if benchmark.subjects else None
+    found = item_key_of(benchmark, text, subject, choices if isinstance(choices, list) else None)
+    return found if found != key else None
 
 
 def item_hash(benchmark: Benchmark, key: str, doc: Doc, where: str) -> str:

@@ -11,9 +11,9 @@ from mince_gui.base.canonical import canonical_json, sha256_text
 from mince_gui.base.errors import InputError
 from mince_gui.base.files import write_atomic
 from mince_gui.base.paths import bundled_subsets
-from mince_gui.benchmarks import of_task
-from mince_gui.subset.drawing import draw_uniform
-from mince_gui.subset.evidence_file import check_curve, drift_table_from_json, evidence_from_json
+from mince_gui.benchmarks import Benchmark, keys_of, of_task
+from mince_gui.subset.drawing import draw_stratified, draw_uniform
+from mince_gui.subset.evidence_file import check_curve, check_sampler, drift_table_from_json, evidence_from_json
 from mince_gui.subset.freezing import SAMPLERS
 from mince_gui.subset.jsonfile import Fields, parse_object
 from mince_gui.subset.types import SCHEMA, FrozenSubset
@@ -120,6 +120,7 @@ def subset_from_json(body: Mapping[str, Any], where: str) -> FrozenSubset:
     )
     _check_items(subset, fields)
     check_curve(subset.evidence, subset.n, subset.total_items, fields)
+    check_sampler(subset.evidence, subset.sampler, subset.n, subset.total_items, fields)
     stated = fields.text("sha256")
     if stated != _self_hash({name: value for name, value in body.items() if name != "sha256"}):
         raise fields.refuse(f"the content was changed after freezing: its SHA-256 is not {stated[:12]}...")
@@ -176,8 +177,28 @@ def _check_items(subset: FrozenSubset, fields: Fields) -> None:
     for i in range(1, len(keys)):
         if places[i] < places[i - 1]:
             raise fields.refuse(f"item {keys[i]} stands after {keys[i - 1]}, out of canonical order.")
-    if benchmark.keys_are_positions and subset.sampler == "uniform" and subset.seed is not None:
-        # Elsewhere the order of all keys, which the draw needs, is not known from the file alone.
+    _check_draw(subset, benchmark, fields)
+
+
+def _check_draw(subset: FrozenSubset, benchmark: Benchmark, fields: Fields) -> None:
+    """The items must be the benchmark's own, and those that the seed draws, as far as the file alone can tell."""
+    all_keys = keys_of(benchmark)
+    if all_keys is None:
+        return
+    known = frozenset(all_keys)
+    for key in subset.item_keys:
+        if key not in known:
+            raise fields.refuse(f"{key!r} is no item of {benchmark.title}.")
+    if subset.seed is None:
+        return
+    if subset.sampler == "uniform":
         drawn = draw_uniform(subset.total_items, subset.n, subset.seed)
-        if keys != tuple(str(position) for position in drawn):
-            raise fields.refuse(f"its items are not those that seed {subset.seed} draws.")
+    elif subset.sampler == "stratified" and benchmark.subjects:
+        drawn = draw_stratified([benchmark.category({}, key) for key in all_keys], subset.n, subset.seed)
+    else:
+        return
+    for key, place in zip(subset.item_keys, drawn, strict=True):
+        if key != all_keys[place]:
+            raise fields.refuse(
+                f"its items are not those that seed {subset.seed} draws: {key} stands in place of {all_keys[place]}."
+            )

@@ -12,6 +12,7 @@ from mince_gui.app.freeze import freeze
 from mince_gui.app.pack import pack
 from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.events import Event, Warned
+from mince_gui.base.paths import resources
 from mince_gui.benchmarks import content_hash, get
 from mince_gui.logs.types import PerItemLog
 from mince_gui.store import Workspace
@@ -93,3 +94,22 @@ def test_a_subset_file_of_a_taken_name_with_other_items_is_not_packed(tmp_path: 
     write_subset(foreign, dataclasses.replace(other, name="gsm8k-20"))
     with pytest.raises(UsageError, match="another subset gsm8k-20, with other items"):
         pack(tmp_path / "ws", _dataset(tmp_path, rows), subset=str(foreign))
+
+
+def test_few_shot_examples_may_come_from_elsewhere_and_categories_with_fewer_are_named(tmp_path: Path) -> None:
+    demo = resources() / "demo" / "demo-choice"
+    examples = (demo / "dev.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone" / "test.jsonl.gz").write_bytes((demo / "test.jsonl.gz").read_bytes())
+    (tmp_path / "shots.jsonl").write_text("".join(examples[1:]), encoding="utf-8")
+    with pytest.raises(InputError, match="needs its few-shot examples"):
+        pack(tmp_path / "ws", tmp_path / "alone", all_of="demo-choice")
+    seen: list[Event] = []
+    made = pack(
+        tmp_path / "ws", tmp_path / "alone", all_of="demo-choice", fewshot=tmp_path / "shots.jsonl", emit=seen.append
+    ).pack
+    short = json.loads(examples[0])["category"]
+    assert sum(map(len, made.fewshot.values())) == len(examples) - 1
+    assert "few-shot shots.jsonl (SHA-256" in made.source
+    said = [event.message for event in seen if isinstance(event, Warned)]
+    assert any(f"1 categories have fewer than 2 few-shot examples: {short} (1)" in message for message in said)

@@ -11,8 +11,7 @@ import pytest
 from mince_gui.base.errors import InputError
 from mince_gui.base.paths import resources
 from mince_gui.benchmarks import get
-from mince_gui.subset import dataset as dataset_module
-from mince_gui.subset import read_dataset
+from mince_gui.subset import dataset_files, read_dataset
 
 Rows = list[dict[str, Any]]
 Write = Callable[[str, Rows], Path]
@@ -132,7 +131,7 @@ def test_what_is_no_gzip_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_small_archive_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset_module, "_LARGEST", 1 << 20)
+    monkeypatch.setattr(dataset_files, "_LARGEST", 1 << 20)
     path = tmp_path / "test.jsonl.gz"
     path.write_bytes(gzip.compress(b" " * (8 << 20)))
     with pytest.raises(InputError, match="more than 1 MB"):
@@ -144,7 +143,7 @@ def test_an_empty_file_a_missing_file_and_an_empty_folder_are_refused(tmp_path: 
     for path, named in (
         (tmp_path / "empty.jsonl", "no items"),
         (tmp_path / "gone.jsonl", "cannot be read"),
-        (tmp_path, "neither"),
+        (tmp_path, "holds no test set of GSM8K"),
     ):
         with pytest.raises(InputError, match=named):
             read_dataset(get("gsm8k"), path)

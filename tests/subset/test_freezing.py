@@ -11,7 +11,7 @@ import pytest
 from mince_gui.base.canonical import canonical_json, sha256_text
 from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.paths import bundled_subsets
-from mince_gui.benchmarks import get, of_task
+from mince_gui.benchmarks import get, keys_of, of_task
 from mince_gui.logs import ScoreMatrix
 from mince_gui.sizing import SizingResult, make_plan, size
 from mince_gui.subset import (
@@ -235,6 +235,49 @@ def test_mmlu_keys_are_a_known_subject_and_a_number(tmp_path: Path, key: str, na
     path.write_text(json.dumps(_sealed(body)), encoding="utf-8")
     with pytest.raises(InputError, match=named):
         read_subset(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "named"),
+    [
+        ("ifeval-250", lambda body: body.update(seed=43), "not those that seed 43 draws: 1005 stands in place of"),
+        (
+            "ifeval-250",
+            lambda body: body["item_keys"].__setitem__(0, "1000"),
+            "seed 42 draws: 1000 stands in place of 1005",
+        ),
+        ("ifeval-250", lambda body: body["item_keys"].__setitem__(0, "1002"), "'1002' is no item of IFEVAL"),
+        ("mmlu-1500", lambda body: body.update(seed=1), "not those that seed 1 draws"),
+        ("mmlu-1500", lambda body: body.update(sampler="stratified"), "not those that seed 42 draws"),
+        ("mmlu-1500", lambda body: body["item_keys"].__setitem__(0, "abstract_algebra/0"), "abstract_algebra/0 stands"),
+        (
+            "mmlu-1500",
+            lambda body: body["item_keys"].__setitem__(-1, "world_religions/171"),
+            "'world_religions/171' is no",
+        ),
+    ],
+)
+def test_items_that_the_seed_does_not_draw_are_named_where_the_benchmarks_items_are_known(
+    tmp_path: Path, name: str, change: Change, named: str
+) -> None:
+    path = tmp_path / "subset.json"
+    body = json.loads((bundled_subsets() / f"{name}.json").read_text(encoding="utf-8"))
+    change(body)
+    path.write_text(json.dumps(_sealed(body)), encoding="utf-8")
+    with pytest.raises(InputError, match=named):
+        read_subset(path)
+
+
+def test_a_stratified_subset_of_mmlu_is_drawn_again_on_reading(tmp_path: Path) -> None:
+    keys = keys_of(get("mmlu")) or ()
+    drawn = draw_stratified([key.rpartition("/")[0] for key in keys], 300, 5)
+    bundle = read_subset(bundled_subsets() / "mmlu-1500.json")
+    subset = dataclasses.replace(
+        bundle, name="s", n=300, seed=5, sampler="stratified", item_keys=tuple(keys[i] for i in drawn),
+        hashes=(None,) * 300, evidence={}, drift_table={},
+    )  # fmt: skip
+    write_subset(tmp_path / "s.json", subset)
+    assert read_subset(tmp_path / "s.json") == subset
 
 
 def test_a_frozen_file_is_written_once_and_only_its_evidence_may_become_newer(

@@ -212,7 +212,7 @@ def test_a_doc_that_names_another_item_is_refused_where_no_hash_can_tell(tmp_pat
         # The first item is of abstract_algebra, or has the key 1005.
         forged = (dataclasses.replace(items[0], doc={**doc, key: wrong}), *items[1:])
         write_pack(path, Pack(bare, forged, {}))
-        with pytest.raises(InputError, match=f"content of item {bare.item_keys[0]} names another item"):
+        with pytest.raises(InputError, match=f"content of item {bare.item_keys[0]} is another item's"):
             read_pack(path)
 
 
@@ -279,6 +279,17 @@ def test_bundled_subsets_and_full_benchmarks_pack_from_the_real_dataset(
     known = dict(zip(subset.item_keys, subset.hashes, strict=True))
     whole = build_pack(full_subset(get(name), dataset.items, known={k: h for k, h in known.items() if h}), dataset)
     assert len(whole.unverified) == subset.total_items - subset.n
+
+
+@pytest.mark.shared
+def test_a_pack_whose_items_are_swapped_is_refused_where_no_hash_can_tell(shared: Path, tmp_path: Path) -> None:
+    dataset = read_dataset(get("gsm8k"), shared / "data" / "gsm8k")
+    pack = build_pack(full_subset(get("gsm8k"), dataset.items, known={}), dataset)
+    first, second, *others = pack.items
+    swapped = (PackItem(first.key, None, second.doc), PackItem(second.key, None, first.doc), *others)
+    write_pack(tmp_path / "p.mincepack", dataclasses.replace(pack, items=swapped))
+    with pytest.raises(InputError, match="the content of item 0 is another item's"):
+        read_pack(tmp_path / "p.mincepack")
 
 
 @pytest.mark.shared

@@ -1,0 +1,86 @@
+"""mince freeze, pack and export, as typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mince_gui.cli import main
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A workspace with logs of a task that no benchmark knows, and its dataset."""
+    docs = [{"question": f"item {i}"} for i in range(60)]
+    for k, model in enumerate(("alpha", "beta", "gamma")):
+        folder = tmp_path / "logs" / model
+        folder.mkdir(parents=True)
+        rows = [
+            {"doc_id": i, "doc": doc, "filter": "none", "metrics": ["acc"], "acc": float((i * 7 + k) % (k + 2) == 0)}
+            for i, doc in enumerate(docs)
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / "samples_tiny_2026-01-01T00-00-00.000001.jsonl").write_text(text, encoding="utf-8")
+    (tmp_path / "test.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs), encoding="utf-8")
+    assert main(["import", str(tmp_path / "logs"), "--workspace", str(tmp_path / "ws")]) == 0
+    return tmp_path
+
+
+def test_freeze_by_kmeans_says_how_many_clusters(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tiny / "e.npy", np.eye(6)[np.arange(60) % 6] + np.random.default_rng(0).normal(size=(60, 6)) * 0.05)
+    words = ["freeze", "--benchmark", "tiny", "--n", "12", "--sampler", "kmeans", "--workspace", str(tiny / "ws")]
+    assert main(words) == 2
+    assert "--embeddings FILE" in capsys.readouterr().err
+    assert main([*words, "--embeddings", str(tiny / "e.npy")]) == 0
+    shown = capsys.readouterr().out
+    assert "tiny-12-kmeans: 12 of 60 items" in shown
+    assert "6 clusters, silhouette 0." in shown
+    assert main([*words, "--embeddings", str(tiny / "e.npy"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["clusters"] == 6
+
+
+def test_a_frozen_subset_is_packed_and_exported(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ws = ["--workspace", str(tiny / "ws")]
+    assert main(["freeze", "--benchmark", "tiny", "--n", "10", *ws]) == 0
+    assert main(["pack", "--subset", "tiny-10", "--dataset", str(tiny / "test.jsonl"), *ws]) == 0
+    capsys.readouterr()
+    assert main(["export", "tiny-10", "--as", "lm-eval", "--out", str(tiny / "s.json"), *ws]) == 0
+    shown = capsys.readouterr().out
+    assert f"--tasks tiny --samples {tiny / 's.json'}" in shown
+    (places,) = json.loads((tiny / "s.json").read_text(encoding="utf-8")).values()
+    assert places == sorted(set(places))
+    assert main(["export", "tiny-10", "--as", "csv", "--out", str(tiny / "s.csv"), "--json", *ws]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "name": "tiny-10",
+        "n": 10,
+        "path": str(tiny / "s.csv"),
+        "tasks": [],
+    }
+    keys = [line.split(",")[1] for line in (tiny / "s.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    assert keys == [str(place) for place in places]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "named"),
+    [
+        (["export", "nope", "--as", "csv"], 2, "nope"),
+        (["export", "gsm8k-400", "--as", "xml"], 2, "'xml' is not one of"),
+        (["export", "gsm8k-400", "--as", "lm-eval", "--task", "mmlu"], 2, "no task of GSM8K"),
+        (["freeze", "--benchmark", "tiny", "--n", "5", "--embeddings", "FILE"], 2, "kmeans sampler alone"),
+        (["freeze", "--benchmark", "tiny", "--n", "5", "--sampler", "kmeans", "--embeddings", "FILE"], 3, "neither a"),
+        (["pack", "--all", "mmlu", "--dataset", "FILE"], 3, "no 'subject'"),
+        (["pack", "--all", "mmlu", "--dataset", "FOLDER"], 3, "no test set of MMLU"),
+    ],
+)
+def test_a_wrong_request_ends_with_its_code_and_no_traceback(
+    tiny: Path, words: list[str], code: int, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tiny / "empty").mkdir()
+    places = {"FILE": str(tiny / "test.jsonl"), "FOLDER": str(tiny / "empty")}
+    assert main([*(places.get(word, word) for word in words), "--workspace", str(tiny / "ws")]) == code
+    err = capsys.readouterr().err
+    assert named in err
+    assert "Traceback" not in err
