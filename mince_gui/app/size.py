@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mince_gui.app.stream import stream
@@ -12,7 +12,7 @@ from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, ignore
 from mince_gui.logs import build_matrix
 from mince_gui.logs.types import ScoreMatrix
-from mince_gui.sizing import make_plan
+from mince_gui.sizing import budget_for, make_plan, n_for_target
 from mince_gui.sizing import size as compute
 from mince_gui.sizing.types import Method, SizingResult, Worst
 from mince_gui.store import Workspace
@@ -22,7 +22,11 @@ from mince_gui.store import subsets as stored_subsets
 
 @dataclass(frozen=True)
 class SizeQuestion:
-    """What `mince size` asks; None = the benchmark's default. `models` None = every model not excluded."""
+    """What `mince size` asks; None = the benchmark's default. `models` None = every model not excluded.
+
+    `target_pp` asks for the smallest n with that bound; `hours` and `seconds_per_item` for the bound of the n that
+    fits into the time. None = not asked.
+    """
 
     benchmark: str
     models: tuple[str, ...] | None = None
@@ -34,15 +38,24 @@ class SizeQuestion:
     worst: Worst = "per-model"
     method: Method = "auto"
     seed: int = 42
+    target_pp: float | None = None
+    hours: float | None = None
+    seconds_per_item: float | None = None
 
 
-def calibration(ws: Workspace, benchmark: str, models: Sequence[str] | None) -> ScoreMatrix:
-    """The checked score matrix of the pool. Raises UsageError where no log, or not every named model, is there."""
+def calibration(
+    ws: Workspace, benchmark: str, models: Sequence[str] | None, *, held: Sequence[str] = ()
+) -> ScoreMatrix:
+    """The checked score matrix of the pool, and of models held out of it, which may be excluded from sizing.
+
+    Raises UsageError where no log, or not every named model, is there.
+    """
     known = stored_logs.known_benchmark(ws, benchmark)
-    pool = stored_logs.pool(ws, known.name, models)
+    pool = [log for log in stored_logs.pool(ws, known.name, models) if log.model not in held]
+    pool += stored_logs.pool(ws, known.name, held) if held else []
     if not pool:
         raise UsageError(f"No logs of {known.title} are in the workspace.", "Import some: mince import FOLDER")
-    absent = sorted(set(models or ()) - {log.model for log in pool})
+    absent = sorted({*(models or ()), *held} - {log.model for log in pool})
     if absent:
         names = ", ".join(sorted({s.model for s in stored_logs.listing(ws, known.name)}))
         raise UsageError(f"No log of {known.title} for: {', '.join(absent)}.", f"There are: {names}.")
@@ -53,6 +66,7 @@ def size(
     workspace: Path, question: SizeQuestion, *, emit: Emit = ignore, cancel: CancelToken | None = None
 ) -> SizingResult:
     """Answer the question and keep the answer in the workspace. Raises UsageError for what cannot be sized."""
+    _check_times(question.hours, question.seconds_per_item)
     with stream(emit, "size", detail=question.benchmark), Workspace(workspace) as ws:
         matrix = calibration(ws, question.benchmark, question.models)
         plan = make_plan(
@@ -67,5 +81,57 @@ def size(
             seed=question.seed,
         )
         result = compute(matrix, plan, emit=emit, cancel=cancel)
+        result = _with_answers(
+            matrix, result, question.target_pp, question.hours, question.seconds_per_item, emit=emit, cancel=cancel
+        )
         stored_subsets.add_sizing(ws, result)
         return result
+
+
+def ask(
+    workspace: Path,
+    benchmark: str,
+    *,
+    target_pp: float | None = None,
+    hours: float | None = None,
+    seconds_per_item: float | None = None,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> SizingResult:
+    """The newest sizing of `benchmark` with its `target` and `budget` as asked now; nothing is sized or stored anew.
+
+    Raises UsageError where there is no sizing, or its pool is no longer in the workspace.
+    """
+    _check_times(hours, seconds_per_item)
+    with stream(emit, "ask", detail=benchmark), Workspace(workspace) as ws:
+        known = stored_logs.known_benchmark(ws, benchmark)
+        sizing = stored_subsets.latest_sizing(ws, known.name)
+        if sizing is None:
+            raise UsageError(f"{known.title} was not sized.", f"Size it: mince size --benchmark {known.name}")
+        matrix = calibration(ws, known.name, sizing.models)
+        return _with_answers(matrix, sizing, target_pp, hours, seconds_per_item, emit=emit, cancel=cancel)
+
+
+def _check_times(hours: float | None, seconds_per_item: float | None) -> None:
+    if (hours is None) != (seconds_per_item is None):
+        raise UsageError(
+            "--hours and --seconds-per-item belong together.", "Give both: how long, and how long one item takes."
+        )
+
+
+def _with_answers(
+    matrix: ScoreMatrix,
+    result: SizingResult,
+    target_pp: float | None,
+    hours: float | None,
+    seconds_per_item: float | None,
+    *,
+    emit: Emit,
+    cancel: CancelToken | None,
+) -> SizingResult:
+    target = budget = None
+    if target_pp is not None:
+        target = n_for_target(matrix, result, target_pp, emit=emit, cancel=cancel)
+    if hours is not None and seconds_per_item is not None:
+        budget = budget_for(matrix, result, hours, seconds_per_item, emit=emit, cancel=cancel)
+    return replace(result, target=target, budget=budget)

@@ -9,21 +9,9 @@ import click
 
 from mince_gui.app.size import SizeQuestion, size
 from mince_gui.cli.console import LiveLine, cancel_on_interrupt, json_option, print_json, table, workspace_option
-from mince_gui.report.format import pp
-from mince_gui.sizing.types import Method, SizingResult, Worst
-
-
-def _sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    if value is None:
-        return None
-    try:
-        return tuple(int(part) for part in value.replace(" ", "").split(","))
-    except ValueError as exc:
-        raise click.BadParameter("give whole numbers with commas between them, such as 50,100,200") from exc
-
-
-def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return tuple(name.strip() for name in value.split(",")) if value else None
+from mince_gui.cli.plan_options import names, plan_options
+from mince_gui.report.format import pp, seconds
+from mince_gui.sizing.types import Bound, Method, SizingResult, Worst
 
 
 def print_sizing(result: SizingResult, *, rows: int | None = None) -> None:
@@ -34,17 +22,22 @@ def print_sizing(result: SizingResult, *, rows: int | None = None) -> None:
         at = sizes.index(result.n_star)
         first = max(0, min(at - rows + 3, len(sizes) - rows))
         shown = range(first, first + rows)
-    lines = [
+    by_draws = result.method == "draws"
+    head = ("n", f"P{100 * result.plan.quantile:g}", "±", "gain", "±", "smooth", "")
+    rows_shown = [
         (
             f"{sizes[i]:,}",
             pp(result.p95_pp[i], signed=False, digits=2),
+            f"{result.error_pp[i]:.2f}",
             pp(result.gain_pp[i], digits=2),
+            _error(result.gain_error_pp[i]),
             pp(result.smooth_pp[i], signed=False, digits=2),
             "<- n*" if sizes[i] == result.n_star else "",
         )
         for i in shown
     ]
-    click.echo(table(("n", f"P{100 * result.plan.quantile:g}", "gain", "smooth", ""), lines, left=0))
+    kept = [c for c in range(len(head)) if by_draws or head[c] != "±"]
+    click.echo(table([head[c] for c in kept], [[row[c] for c in kept] for row in rows_shown], left=0))
     click.echo(summary_line(result))
     if result.n_star_by_seed:
         seen: dict[int | None, int] = {}
@@ -52,8 +45,42 @@ def print_sizing(result: SizingResult, *, rows: int | None = None) -> None:
             seen[n] = seen.get(n, 0) + 1
         counts = ", ".join(f"{'none' if n is None else n} x{k}" for n, k in sorted(seen.items(), key=lambda p: -p[1]))
         click.echo(f"n* over {len(result.n_star_by_seed)} seeds: {counts}")
+    for line in answers(result):
+        click.echo(line)
     for warning in result.warnings:
         click.echo(f"! {warning}")
+
+
+def _error(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def answers(result: SizingResult) -> list[str]:
+    """What was asked besides n*: the n for a bound, the bound for a time. One sentence each."""
+    name = f"P{100 * result.plan.quantile:g}"
+    lines = []
+    if (target := result.target) is not None:
+        n, wanted = target.bound.n, pp(target.target_pp, signed=False, digits=2)
+        if n == result.total_items:
+            lines.append(f"{name} of at most {wanted}: no subset; it takes all {n:,} items.")
+        else:
+            looked = "every size was looked at" if target.bound.method == "exact" else "near it, every size was drawn"
+            lines.append(f"{name} of at most {wanted}: {n:,} items, {_bound(name, target.bound)}; {looked}.")
+            if target.n_always > n:
+                lines.append(
+                    f"Some sizes above {n:,} exceed {wanted} again, for bounds move in lumps: "
+                    f"from {target.n_always:,} items on none does."
+                )
+    if (budget := result.budget) is not None:
+        n, rate = budget.bound.n, seconds(budget.seconds_per_item)
+        what = f"all {n:,} items, no drift" if n == result.total_items else f"{n:,} items, {_bound(name, budget.bound)}"
+        lines.append(f"{seconds(3600 * budget.hours)} at {rate} per item: {what}.")
+    return lines
+
+
+def _bound(name: str, bound: Bound) -> str:
+    error = f" ± {bound.error_pp:.2f}" if bound.method == "draws" else ""
+    return f"{name} {pp(bound.p95_pp, signed=False, digits=2)}{error}, {'exact' if not error else 'by draws'}"
 
 
 def summary_line(result: SizingResult) -> str:
@@ -74,15 +101,14 @@ def summary_line(result: SizingResult) -> str:
 
 @click.command("size")
 @click.option("--benchmark", required=True, help="The benchmark to size.")
-@click.option("--models", callback=_names, help="The pool, names with commas (default: all not excluded).")
-@click.option("--step", type=click.IntRange(1), help="Step of the candidate sizes (default: the benchmark's).")
-@click.option("--sizes", callback=_sizes, help="Explicit candidate sizes, with commas.")
-@click.option("--draws", type=click.IntRange(100), default=10_000, show_default=True)
-@click.option("--tau", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="pp per step.")
-@click.option("--quantile", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True)
+@click.option("--models", callback=names, help="The pool, names with commas (default: all not excluded).")
+@plan_options
 @click.option("--worst", type=click.Choice(get_args(Worst)), default="per-model", show_default=True)
-@click.option("--method", type=click.Choice(get_args(Method)), default="auto", show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=42, show_default=True)
+@click.option("--target-p95", type=click.FloatRange(0, min_open=True), help="Also: the smallest n with this bound, pp.")
+@click.option(
+    "--hours", type=click.FloatRange(0, min_open=True), help="Also: the n that fits into the time, its bound."
+)
+@click.option("--seconds-per-item", type=click.FloatRange(0, min_open=True), help="How long one item takes (--hours).")
 @workspace_option
 @json_option
 def size_command(
@@ -93,16 +119,21 @@ def size_command(
     draws: int,
     tau: float,
     quantile: float,
-    worst: Worst,
     method: Method,
     seed: int,
+    worst: Worst,
+    target_p95: float | None,
+    hours: float | None,
+    seconds_per_item: float | None,
     workspace: Path,
     as_json: bool,
 ) -> None:
     """Compute how many items bound the drift: the P95 curve and n*."""
     if step is not None and sizes is not None:
         raise click.UsageError("Give either --step or --sizes.")
-    question = SizeQuestion(benchmark, models, step, sizes, draws, tau, quantile, worst, method, seed)
+    question = SizeQuestion(
+        benchmark, models, step, sizes, draws, tau, quantile, worst, method, seed, target_p95, hours, seconds_per_item
+    )
     with cancel_on_interrupt() as cancel:
         result = size(workspace, question, emit=LiveLine(), cancel=cancel)
     if as_json:

@@ -51,7 +51,7 @@ def on_the_step(plan: Plan) -> list[str]:
 
 
 def on_n_star(
-    plan: Plan, p95_pp: Sequence[float], error_pp: Sequence[float], n_star: int | None, total_items: int
+    plan: Plan, p95_pp: Sequence[float], gain_error_pp: Sequence[float | None], n_star: int | None, total_items: int
 ) -> list[str]:
     """Warnings about how firmly n* stands: none found, or hanging on a lump or on Monte Carlo noise.
 
@@ -67,7 +67,7 @@ def on_n_star(
     last = len(plan.sizes) - 1 if n_star is None else plan.sizes.index(n_star)
     reasons: dict[int, str] = {}
     for t, gain in enumerate(rules.gains(p95_pp)[: last + 1]):
-        noise = 2.0 * float(np.hypot(error_pp[t - 1], error_pp[t]))
+        noise = 2.0 * (gain_error_pp[t] or 0.0)
         if gain is not None and (reason := _near_an_edge(gain, plan.sizes[t], noise, plan.tau_pp)):
             reasons[plan.sizes[t]] = reason
     if reasons:

@@ -2,10 +2,16 @@
 
 One random order of the items serves all candidate sizes: its first n items are a uniform draw of n.
 Items with the same outcomes in every pair are interchangeable, so a draw is known by how many items
-of each outcome pattern it holds. Two ways give these counts: a random order of the pattern numbers,
-cut at the candidate sizes, or, where patterns are few, successive multivariate hypergeometric draws
-whose cost does not grow with N. Which way is taken depends on the data alone, and each batch of
-`BATCH` draws has its own child seed, so results depend neither on threads nor on memory.
+of each outcome pattern it holds. Three ways give the sums that matter:
+
+- orders: the items are sorted by random keys and their outcomes added up between the sizes;
+- patterns: where patterns are few, successive multivariate hypergeometric draws of their counts, at a
+  cost that does not grow with N;
+- chains: where pairs need no common draws (rule per-model) and are plain, one successive hypergeometric
+  number per pair, size and draw.
+
+Which way is taken depends on the data alone, and each batch of `BATCH` draws has its own child seed, so
+results depend neither on threads nor on memory. All three are nested: a larger draw holds the smaller one.
 """
 
 from __future__ import annotations
@@ -14,84 +20,45 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mince_gui.base.cancel import CancelToken
-from mince_gui.logs.types import FloatArray
 from mince_gui.sizing.pairs import Pairs
+from mince_gui.sizing.patterns import IntArray, Patterns, Sums, Way, patterns_of
 
 BATCH = 500
 """Draws per child seed. Part of the method: another value gives other (equally good) draws."""
 
-_CHUNK_CELLS = 4_000_000
-_HYPERGEOMETRIC_COST = 12
-_FLOAT32_EXACT = 1 << 24
-_FLOAT64_BITS = 52
+_CHUNK_KEYS = 1 << 17
+_TIES = 0.02
+_BYTE = 255
+_EVEN_BYTES = np.uint64(0x00FF00FF00FF00FF)
 
-Sums = npt.NDArray[np.floating[Any]]
-"""Single precision where that is exact, double elsewhere; exact in either."""
-IntArray = npt.NDArray[np.int64]
 Tick = Callable[[int], None]
 
 
-@dataclass(frozen=True)
-class Patterns:
-    """Distinct outcome patterns of the items.
-
-    `of_item` (N,) numbers each item's pattern, `counts` (P,) says how many items have it; `values`
-    (P, D) holds the distinct columns that must be summed, and pair c is the ratio of column
-    `passed_at[c]` to column `trials_at[c]`.
-    """
-
-    of_item: IntArray
-    counts: IntArray
-    values: Sums
-    passed_at: IntArray
-    trials_at: IntArray
-
-    def few(self, sizes: int) -> bool:
-        """Whether drawing pattern counts for so many sizes is cheaper than ordering all items."""
-        return sizes * len(self.counts) * _HYPERGEOMETRIC_COST < len(self.of_item)
-
-
-def patterns_of(pairs: Pairs) -> Patterns:
-    """The outcome patterns of `pairs`; columns that occur twice are summed once."""
-    columns, place = np.unique(np.concatenate([pairs.passed, pairs.trials]), axis=0, return_inverse=True)
-    rows, of_item, counts = np.unique(columns.T, axis=0, return_inverse=True, return_counts=True)
-    # Sums must not hang on the order of the additions, which threads and machines choose. Sums of whole numbers
-    # below 2^24 are exact in single precision; fractions become multiples of a unit so small (below 1e-11)
-    # that it does not matter, and so large that their sums are exact in double precision.
-    largest = float(np.abs(columns).sum(axis=1).max())
-    values: Sums
-    if bool((columns == np.floor(columns)).all()) and largest < _FLOAT32_EXACT:
-        values = rows.astype(np.float32)
-    else:
-        unit = 2.0 ** (np.ceil(np.log2(largest)) - _FLOAT64_BITS)
-        values = np.rint(rows / unit) * unit
-    place = place.reshape(-1).astype(np.int64)
-    half = len(pairs.passed)
-    return Patterns(of_item.reshape(-1).astype(np.int64), counts.astype(np.int64), values, place[:half], place[half:])
+def threads() -> int:
+    """How many threads a sizing uses where nobody says."""
+    return min(os.cpu_count() or 1, 8)
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """`sums[t]` (D, R) are the column sums of each draw at size number t; `drift_pp` makes |drift| of them."""
+    """`sums[t]` (D, R) are the column sums of each draw at size number t, made in the `way` named."""
 
+    pairs: Pairs
     patterns: Patterns
-    full: FloatArray
     sums: Sums
+    way: Way
 
-    def drift_pp(self, t: int) -> FloatArray:
-        """|drift| in pp of every pair and draw at size number `t`, shape (C, R)."""
-        drift: FloatArray = self.sums[t][self.patterns.passed_at].astype(np.float64)
-        drift /= self.sums[t][self.patterns.trials_at]
-        drift *= 100.0
-        drift -= 100.0 * self.full[:, None]
-        np.abs(drift, out=drift)
-        return drift
+    @property
+    def shared(self) -> bool:
+        """Whether all pairs saw the same draws, as the rule joint needs."""
+        return self.way != "chains"
 
 
 def simulate(
@@ -100,6 +67,7 @@ def simulate(
     draws: int,
     seed: int,
     *,
+    shared: bool = True,
     workers: int | None = None,
     tick: Tick | None = None,
     cancel: CancelToken | None = None,
@@ -107,25 +75,33 @@ def simulate(
 ) -> Simulation:
     """`draws` nested draws at every size. `tick(draws done)` is called from the calling thread.
 
-    The result does not depend on `workers`. Raises CancelledError at the next batch after a cancel.
+    With `shared` all pairs see the same draws; without, they may not (each pair's own draws are still
+    nested uniform draws). The result does not depend on `workers`. Raises CancelledError at the next
+    batch after a cancel.
     """
     patterns = patterns or patterns_of(pairs)
     cuts = np.asarray(sizes, dtype=np.int64)
     batches = [min(BATCH, draws - first) for first in range(0, draws, BATCH)]
     seeds = np.random.SeedSequence(seed).spawn(len(batches))
     sums = np.empty((len(cuts), patterns.values.shape[1], draws), dtype=patterns.values.dtype)
-    count = _count_by_pattern if patterns.few(len(cuts)) else _count_by_order
+    way = patterns.way(len(cuts), shared=shared)
+    orders = _Orders(patterns, cuts) if way == "orders" else None
 
     def work(number: int) -> int:
         if cancel is not None:
             cancel.check()
         first = number * BATCH
-        rng = np.random.default_rng(seeds[number])
-        count(patterns, cuts, rng, sums[:, :, first : first + batches[number]])
+        out = sums[:, :, first : first + batches[number]]
+        if orders is not None:
+            orders.count(seeds[number], out, cancel)
+        elif way == "patterns":
+            _count_by_pattern(patterns, cuts, np.random.default_rng(seeds[number]), out)
+        else:
+            _count_by_chain(patterns, cuts, np.random.default_rng(seeds[number]), out)
         return batches[number]
 
     done = 0
-    pool = ThreadPoolExecutor(workers or min(os.cpu_count() or 1, 8))
+    pool = ThreadPoolExecutor(workers or threads())
     try:
         for size in pool.map(work, range(len(batches))):
             done += size
@@ -133,33 +109,89 @@ def simulate(
                 tick(done)
     finally:
         pool.shutdown(cancel_futures=True)
-    return Simulation(patterns, pairs.full, sums)
+    return Simulation(pairs, patterns, sums, way)
 
 
-def _count_by_order(patterns: Patterns, cuts: IntArray, rng: np.random.Generator, out: Sums) -> None:
-    """Fill `out` (T, D, B) from random orders of all items, cut at the sizes."""
-    parts, kinds, last = len(cuts), len(patterns.counts), int(cuts[-1])
-    bits = np.uint64((1 << max(1, (kinds - 1).bit_length())) - 1)
-    labels = patterns.of_item.astype(np.uint64)
-    part_of = np.searchsorted(cuts, np.arange(last), side="right") * kinds
-    batch = out.shape[2]
-    rows = max(1, min(batch, _CHUNK_CELLS // max(parts * kinds, len(labels))))
-    for first in range(0, batch, rows):
-        size = min(rows, batch - first)
-        # Sorting random keys that carry the pattern number in their low bits is several times faster
-        # than a shuffle; two keys that agree in all their 50 or so random bits are out of the question.
-        keys = rng.integers(0, np.iinfo(np.uint64).max, size=(size, len(labels)), dtype=np.uint64, endpoint=True)
-        keys &= ~bits
-        keys |= labels
+def random_words(bits: np.random.PCG64, count: int) -> npt.NDArray[np.uint64]:
+    """`count` words of 64 random bits: the generator's own, which are the same in every version of numpy."""
+    return np.asarray(bits.random_raw(count), dtype=np.uint64)
+
+
+class _Orders:
+    """Random orders of all items, cut at the sizes.
+
+    Every item gets a random key that carries its pattern's number in the low bits; sorting the keys orders
+    the items. Which items two equal keys would belong to is decided by the pattern, and so not at random:
+    a draw in which a size falls between two equal keys is done again. That event says nothing about which
+    items have these keys, so what is left is still uniform.
+    """
+
+    def __init__(self, patterns: Patterns, cuts: IntArray) -> None:
+        self.patterns = patterns
+        self.cuts = cuts
+        self.items = patterns.total_items
+        label_bits = max(1, (len(patterns.counts) - 1).bit_length())
+        narrow = len(cuts) * self.items < _TIES * 2.0 ** (32 - label_bits)
+        self.key: type[np.unsignedinteger[Any]] = np.uint32 if narrow else np.uint64
+        self.per_word = 2 if narrow else 1
+        self.label_mask = self.key((1 << label_bits) - 1)
+        self.labels = patterns.of_item.astype(self.key)
+        # Bytes must not overflow, so a stretch between two sizes is added up in pieces that are short enough.
+        longest = _BYTE // patterns.largest_byte if patterns.largest_byte else self.items
+        stretches = [np.arange(a, b, longest) for a, b in pairwise([0, *cuts.tolist()])]
+        self.pieces = np.concatenate(stretches)
+        self.last_piece = np.cumsum([len(stretch) for stretch in stretches]) - 1
+        self.drawn = int(cuts[-1])
+        self.rows = max(1, min(BATCH, _CHUNK_KEYS // self.items))
+
+    def count(self, seed: np.random.SeedSequence, out: Sums, cancel: CancelToken | None) -> None:
+        """Fill `out` (T, D, B)."""
+        first_seed, again_seed = seed.spawn(2)
+        bits, again = np.random.PCG64(first_seed), np.random.PCG64(again_seed)
+        labels = np.empty((self.rows, self.drawn), dtype=np.intp)
+        looked_up = np.empty(self.rows * self.drawn, dtype=self.patterns.words.dtype)
+        for first in range(0, out.shape[2], self.rows):
+            if cancel is not None:
+                cancel.check()
+            size = min(self.rows, out.shape[2] - first)
+            keys = self._sorted_keys(bits, size)
+            for row in np.flatnonzero(self._tied(keys)).tolist():
+                while self._tied(keys[row : row + 1])[0]:  # one row at a time: the stream must not hang on the chunks
+                    keys[row] = self._sorted_keys(again, 1)[0]
+            np.bitwise_and(keys[:, : self.drawn], self.label_mask, out=labels[:size], casting="unsafe")
+            self._add_up(labels[:size], looked_up[: size * self.drawn], out[:, :, first : first + size])
+
+    def _sorted_keys(self, bits: np.random.PCG64, rows: int) -> npt.NDArray[Any]:
+        words = -(-self.items // self.per_word)
+        raw = random_words(bits, rows * words)
+        keys: npt.NDArray[Any] = raw.view(self.key).reshape(rows, -1)[:, : self.items]
+        keys &= ~self.label_mask
+        keys |= self.labels
         keys.sort(axis=1)
-        keys &= bits
-        cells = keys[:, :last].astype(np.int64)
-        cells += part_of
-        cells += np.arange(size, dtype=np.int64)[:, None] * (parts * kinds)
-        counts = np.bincount(cells.reshape(-1), minlength=size * parts * kinds)
-        sums = counts.astype(patterns.values.dtype).reshape(size * parts, kinds) @ patterns.values
-        by_part = sums.reshape(size, parts, -1).transpose(1, 2, 0)
-        np.cumsum(by_part, axis=0, out=out[:, :, first : first + size])
+        return keys
+
+    def _tied(self, keys: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Rows in which a size falls between two keys that are equal but for the pattern."""
+        differ = keys[:, self.cuts - 1] ^ keys[:, self.cuts]
+        return np.asarray((differ <= self.label_mask).any(axis=1))
+
+    def _add_up(self, labels: npt.NDArray[np.intp], looked_up: npt.NDArray[Any], out: Sums) -> None:
+        rows = len(labels)
+        starts = (np.arange(rows)[:, None] * self.drawn + self.pieces).reshape(-1)
+        for number, word in enumerate(self.patterns.words):
+            np.take(word, labels.reshape(-1), out=looked_up, mode="clip")
+            pieces = np.ascontiguousarray(np.add.reduceat(looked_up, starts).reshape(rows, -1).T)
+            if not self.patterns.largest_byte:
+                out[:, number] = np.cumsum(pieces, axis=0)[self.last_piece]
+                continue
+            # The bytes of a piece become 16-bit numbers, which hold the sums over all pieces.
+            for odd in (0, 1):
+                wide = np.cumsum((pieces >> np.uint64(8 * odd)) & _EVEN_BYTES, axis=0)[self.last_piece]
+                fields = wide.view(np.uint16).reshape(len(wide), rows, 4)
+                for place in range(4):
+                    column = 8 * number + 2 * place + odd
+                    if column < out.shape[1]:
+                        out[:, column] = fields[:, :, place]
 
 
 def _count_by_pattern(patterns: Patterns, cuts: IntArray, rng: np.random.Generator, out: Sums) -> None:
@@ -179,3 +211,21 @@ def _count_by_pattern(patterns: Patterns, cuts: IntArray, rng: np.random.Generat
         taken[-1] += wanted
         remaining[-1] -= wanted
         out[t] = patterns.values.T @ taken.astype(patterns.values.dtype)
+
+
+def _count_by_chain(patterns: Patterns, cuts: IntArray, rng: np.random.Generator, out: Sums) -> None:
+    """Fill `out` (T, D, B) column by column: what is right among the items that a larger size adds."""
+    batch = out.shape[2]
+    widths = np.diff(cuts, prepend=0)
+    items = patterns.total_items
+    for column, total in enumerate(np.rint(patterns.totals).astype(np.int64).tolist()):
+        if total in (0, items):
+            out[:, column] = cuts[:, None] if total else 0
+            continue
+        right = np.full(batch, total, dtype=np.int64)
+        rest = items - right
+        for t, width in enumerate(widths):
+            got = rng.hypergeometric(right, rest, int(width))
+            right -= got
+            rest -= width - got
+            out[t, column] = total - right

@@ -1,26 +1,12 @@
-"""The two worst-case rules, marginal gains and the n* rule."""
+"""Marginal gains and the n* rule."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-
-from mince_gui.logs.types import FloatArray
-
 # P95 values that are equal as fractions may differ in their last binary digits; gains are rounded to this.
 _DIGITS = 9
-
-
-def per_model(curves_pp: FloatArray) -> FloatArray:
-    """Rule per-model: the percentile of each pair, then the maximum. (C, T) -> (T,), in pp."""
-    return np.asarray(curves_pp.max(axis=0), dtype=np.float64)
-
-
-def joint(drift_pp: FloatArray, quantile: float) -> float:
-    """Rule joint: the maximum over pairs in each draw, then the percentile. |drift| (C, R) in pp -> pp."""
-    return float(np.percentile(drift_pp.max(axis=0), 100.0 * quantile))
 
 
 def gains(p95_pp: Sequence[float]) -> tuple[float | None, ...]:

@@ -18,9 +18,16 @@ def smooth_curve(pairs: Pairs, sizes: Sequence[int], quantile: float) -> FloatAr
     linearised residual of a ratio is (passed - score x trials) / mean trials; for plain accuracies
     this gives p (1 - p) / n x (N - n) / (N - 1) exactly.
     """
-    residual = (pairs.passed - pairs.full[:, None] * pairs.trials) / pairs.trials.mean(axis=1, keepdims=True)
-    spread = (residual**2).sum(axis=1) / max(pairs.total_items - 1, 1)
-    return _bound(float(spread.max()), pairs.total_items, sizes, quantile)
+    return _bound(float(spread(pairs).max()), pairs.total_items, sizes, quantile)
+
+
+def spread(pairs: Pairs) -> FloatArray:
+    """Variance per item (with N - 1) of each pair's linearised score, (C,)."""
+    found = np.empty(len(pairs.places))
+    for c, (passed, trials, full) in enumerate(zip(pairs.passed, pairs.trials, pairs.full, strict=True)):
+        residual = passed - full * trials
+        found[c] = residual @ residual / trials.mean() ** 2
+    return found / max(pairs.total_items - 1, 1)
 
 
 def preview(
@@ -33,12 +40,12 @@ def preview(
     shares = np.asarray([s for s in scores_percent if not np.isnan(s)], dtype=np.float64) / 100.0
     if shares.size == 0 or total_items < 2:
         return tuple(float("nan") for _ in sizes)
-    spread = float((shares * (1 - shares)).max()) * total_items / (total_items - 1)
-    return tuple(float(v) for v in _bound(spread, total_items, sizes, quantile))
+    variance = float((shares * (1 - shares)).max()) * total_items / (total_items - 1)
+    return tuple(float(v) for v in _bound(variance, total_items, sizes, quantile))
 
 
-def _bound(spread: float, total: int, sizes: Sequence[int], quantile: float) -> FloatArray:
+def _bound(variance: float, total: int, sizes: Sequence[int], quantile: float) -> FloatArray:
     """Bound in pp from the variance per item (with N - 1) of a mean over n of `total` items."""
     n = np.asarray(sizes, dtype=np.float64)
     z = float(ndtri((1.0 + quantile) / 2.0))
-    return np.asarray(100.0 * z * np.sqrt(spread / n * (1.0 - n / total)), dtype=np.float64)
+    return np.asarray(100.0 * z * np.sqrt(variance / n * (1.0 - n / total)), dtype=np.float64)

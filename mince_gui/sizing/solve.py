@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,16 +13,17 @@ from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, Progress, ignore
 from mince_gui.logs.types import FloatArray, ScoreMatrix
 from mince_gui.sizing import advice, draws, rules
-from mince_gui.sizing.exact import exact_curves
+from mince_gui.sizing.exact import exact_quantiles
 from mince_gui.sizing.pairs import Pairs, pairs_of
+from mince_gui.sizing.patterns import Patterns, patterns_of
+from mince_gui.sizing.quantiles import around, error_between, quantiles, worst_case
 from mince_gui.sizing.smooth import smooth_curve
-from mince_gui.sizing.types import Plan, SizingResult
+from mince_gui.sizing.types import LEVELS, Plan, SizingResult, Worst
 
 SEEDS = tuple(range(20))
 """The seeds of `n_star_by_seed`."""
 
-_GROUPS = 10
-_FULL_WORK = 20_000_000
+_MOST_PER_SEED = 1e9  # nanoseconds of one core, by the rough costs of `patterns`
 _MEMORY = 2 << 30
 
 
@@ -36,9 +39,10 @@ def size(
 
     Method auto is exact where the rule is per-model and all pairs are plain accuracies, else draws.
     `by_seed` adds n* over the seeds 0 to 19 to a sizing by draws; large problems use a fifth of the
-    draws for each and a warning says so. `error_pp` is then the standard deviation of P95 over those
-    seeds (scaled to the plan's draws), otherwise it comes from 10 groups of the draws; 0 for exact.
-    `smooth_pp` and `n_star_smooth` follow the rule per-model also where the plan says joint.
+    draws for each and a warning says so. `error_pp` and `gain_error_pp` are then standard deviations
+    over those seeds (scaled to the plan's draws); otherwise they follow from the draws around the
+    quantile, and those of gains are upper limits. 0 for exact. `smooth_pp` and `n_star_smooth` follow
+    the rule per-model also where the plan says joint.
 
     Emits Progress alone (draws done), from the calling thread; Started and Ended are the caller's.
     Raises UsageError where the method cannot serve the data, CancelledError after a cancel.
@@ -52,64 +56,103 @@ def size(
             "Make a plan for this pool.",
         )
     warnings = advice.on_the_pool(matrix, pairs) + advice.on_the_step(plan)
-    by_seeds: dict[int, int | None] = {}
-    seed_draws = plan.draws
-    if _is_exact(matrix, pairs, plan):
-        method = "exact"
-        right = [round(count) for count in pairs.passed.sum(axis=1)]
-        curves = exact_curves(pairs.total_items, right, plan.sizes, plan.quantile)
-        p95 = rules.per_model(curves)
-        error = np.zeros(len(plan.sizes))
-    else:
-        method = "draws"
-        patterns = draws.patterns_of(pairs)
-        few = patterns.few(len(plan.sizes))
-        if not few and plan.draws * pairs.total_items > _FULL_WORK:
-            seed_draws = max(100, plan.draws // 5)
-        _check_memory(plan, patterns)
-        total = plan.draws + (len(SEEDS) * seed_draws if by_seed else 0)
-
-        def draw(seed: int, count: int, before: int, note: str) -> draws.Simulation:
-            def tick(done: int) -> None:
-                emit(Progress(before + done, total, note))
-
-            return draws.simulate(pairs, plan.sizes, count, seed, tick=tick, cancel=cancel, patterns=patterns)
-
-        curves, p95, error = _from_draws(draw(plan.seed, plan.draws, 0, "draws"), plan)
-        if by_seed:
-            others = []
-            for number, seed in enumerate(SEEDS):
-                before = plan.draws + number * seed_draws
-                other = draw(seed, seed_draws, before, f"seed {number + 1} of {len(SEEDS)}")
-                others.append(_p95(other, plan))
-                by_seeds[seed] = rules.n_star(plan.sizes, others[-1].tolist(), plan.tau_pp)
-            error = np.std(others, axis=0, ddof=1) * np.sqrt(seed_draws / plan.draws)
-    n_star = rules.n_star(plan.sizes, p95.tolist(), plan.tau_pp)
+    exact = is_exact(matrix, pairs, plan)
+    answer = _solved(pairs, plan) if exact else _drawn(pairs, plan, by_seed, emit, cancel)
+    p95 = answer.p95.tolist()
+    gains = rules.gains(p95)
+    gain_error = (None, *answer.gain_error.tolist())
+    n_star = rules.n_star(plan.sizes, p95, plan.tau_pp)
     smooth = smooth_curve(pairs, plan.sizes, plan.quantile)
-    on_n_star = advice.on_n_star(plan, p95.tolist(), error.tolist(), n_star, matrix.total_items)
-    on_n_star += advice.on_seeds(by_seeds, n_star, seed_draws, plan)
+    on_n_star = advice.on_n_star(plan, p95, gain_error, n_star, matrix.total_items)
+    on_n_star += advice.on_seeds(answer.n_star_by_seed, n_star, answer.seed_draws, plan)
     return SizingResult(
         benchmark=matrix.benchmark.name,
         total_items=matrix.total_items,
         models=matrix.models,
         metrics=matrix.metrics,
         plan=plan,
-        method=method,
-        p95_pp=tuple(p95.tolist()),
-        gain_pp=rules.gains(p95.tolist()),
-        error_pp=tuple(error.tolist()),
+        method="exact" if exact else "draws",
+        p95_pp=tuple(p95),
+        gain_pp=gains,
+        error_pp=tuple(answer.error.tolist()),
         smooth_pp=tuple(smooth.tolist()),
-        curves_pp=_by_place(curves, pairs, matrix),
+        curves_pp=_by_place(answer.curves, pairs, matrix),
         n_star=n_star,
         n_star_smooth=rules.n_star(plan.sizes, smooth.tolist(), plan.tau_pp),
-        n_star_by_seed=by_seeds,
+        n_star_by_seed=answer.n_star_by_seed,
         seconds=time.perf_counter() - started,
         warnings=(*warnings, *on_n_star),
         n_star_warnings=tuple(on_n_star),
+        gain_error_pp=gain_error,
+        by_rule_pp={rule: tuple(curve.tolist()) for rule, curve in answer.by_rule.items()},
+        by_level_pp=answer.by_level,
     )
 
 
-def _is_exact(matrix: ScoreMatrix, pairs: Pairs, plan: Plan) -> bool:
+@dataclass(frozen=True)
+class _Answer:
+    """Curves (C, T), P95 and its error (T,), error of each gain (T - 1,), by level (L, T), all in pp."""
+
+    curves: FloatArray
+    p95: FloatArray
+    error: FloatArray
+    gain_error: FloatArray
+    by_rule: Mapping[Worst, FloatArray]
+    by_level: FloatArray
+    n_star_by_seed: Mapping[int, int | None]
+    seed_draws: int
+
+
+def _solved(pairs: Pairs, plan: Plan) -> _Answer:
+    right = [round(count) for count in pairs.passed.sum(axis=1)]
+    found = exact_quantiles(pairs.total_items, right, plan.sizes, (*LEVELS, plan.quantile))
+    p95 = found[-1].max(axis=0)
+    error = np.zeros(len(plan.sizes))
+    return _Answer(found[-1], p95, error, error[1:], {"per-model": p95}, found[:-1].max(axis=1), {}, plan.draws)
+
+
+def _drawn(pairs: Pairs, plan: Plan, by_seed: bool, emit: Emit, cancel: CancelToken | None) -> _Answer:
+    patterns = patterns_of(pairs)
+    check_memory(plan.draws, len(plan.sizes), patterns)
+    shared = plan.worst == "joint"
+    costs = patterns.costs(len(plan.sizes), shared=shared)
+    large = min(costs.values()) * plan.draws > _MOST_PER_SEED
+    seed_draws = max(100, plan.draws // 5) if large else plan.draws
+    total = plan.draws + (len(SEEDS) * seed_draws if by_seed else 0)
+
+    def draw(seed: int, count: int, before: int, note: str) -> draws.Simulation:
+        def tick(done: int) -> None:
+            emit(Progress(before + done, total, note))
+
+        return draws.simulate(
+            pairs, plan.sizes, count, seed, shared=shared, tick=tick, cancel=cancel, patterns=patterns
+        )
+
+    main = draw(plan.seed, plan.draws, 0, "draws")
+    levels = (*LEVELS, *around(plan.quantile, plan.draws))
+    found = quantiles(main, plan.quantile, plan.worst, levels=levels, cancel=cancel)
+    by_level, below, above = found.by_level[:-2], *found.by_level[-2:]
+    by_seeds: dict[int, int | None] = {}
+    if by_seed:
+        curves = []
+        for number, seed in enumerate(SEEDS):
+            note = f"seed {number + 1} of {len(SEEDS)}"
+            other = draw(seed, seed_draws, plan.draws + number * seed_draws, note)
+            curves.append(worst_case(other, plan.quantile, plan.worst, cancel=cancel)[0])
+            by_seeds[seed] = rules.n_star(plan.sizes, curves[-1].tolist(), plan.tau_pp)
+        scale = np.sqrt(seed_draws / plan.draws)
+        error = np.std(curves, axis=0, ddof=1) * scale
+        gain_error = np.diff(curves, axis=1).std(axis=0, ddof=1) * scale
+    else:
+        error = error_between(below, above)
+        # Sizes share their draws, so that their errors partly cancel in a gain.
+        gain_error = np.hypot(error[1:], error[:-1])
+    return _Answer(
+        found.pairs, found.by_rule[plan.worst], error, gain_error, found.by_rule, by_level, by_seeds, seed_draws
+    )
+
+
+def is_exact(matrix: ScoreMatrix, pairs: Pairs, plan: Plan) -> bool:
     """Whether to solve exactly. Raises UsageError where exact is asked for and cannot be."""
     plain = bool(pairs.plain.all())
     if plan.method == "auto":
@@ -130,37 +173,14 @@ def _is_exact(matrix: ScoreMatrix, pairs: Pairs, plan: Plan) -> bool:
     return True
 
 
-def _check_memory(plan: Plan, patterns: draws.Patterns) -> None:
-    need = plan.draws * len(plan.sizes) * patterns.values.shape[1] * patterns.values.itemsize
+def check_memory(count: int, sizes: int, patterns: Patterns) -> None:
+    """Raise UsageError where the sums of so many draws at so many sizes would not fit the memory allowed."""
+    need = count * sizes * patterns.values.shape[1] * patterns.values.itemsize
     if need > _MEMORY:
         raise UsageError(
-            f"{plan.draws:,} draws at {len(plan.sizes)} sizes would need {need / 2**30:.1f} GB of memory.",
+            f"{count:,} draws at {sizes} sizes would need {need / 2**30:.1f} GB of memory.",
             "Use fewer --draws or fewer sizes.",
         )
-
-
-def _from_draws(simulation: draws.Simulation, plan: Plan) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Pair curves (C, T), P95 (T,) and its Monte Carlo error (T,) from groups of the draws, all in pp."""
-    curves, p95, error = [], [], []
-    for t in range(len(plan.sizes)):
-        drift = simulation.drift_pp(t)
-        curves.append(np.percentile(drift, 100.0 * plan.quantile, axis=1))
-        p95.append(rules.joint(drift, plan.quantile) if plan.worst == "joint" else float(curves[-1].max()))
-        parts = [_worst(part, plan) for part in np.array_split(drift, _GROUPS, axis=1)]
-        error.append(float(np.std(parts, ddof=1)) / np.sqrt(_GROUPS))
-    return np.stack(curves, axis=1), np.asarray(p95), np.asarray(error)
-
-
-def _p95(simulation: draws.Simulation, plan: Plan) -> FloatArray:
-    """P95 (T,) in pp by the plan's rule."""
-    return np.asarray([_worst(simulation.drift_pp(t), plan) for t in range(len(plan.sizes))])
-
-
-def _worst(drift_pp: FloatArray, plan: Plan) -> float:
-    """The plan's rule on |drift| (C, R)."""
-    if plan.worst == "joint":
-        return rules.joint(drift_pp, plan.quantile)
-    return float(np.percentile(drift_pp, 100.0 * plan.quantile, axis=1).max())
 
 
 def _by_place(curves: FloatArray, pairs: Pairs, matrix: ScoreMatrix) -> FloatArray:

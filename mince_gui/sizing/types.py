@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import numpy as np
 
 from mince_gui.logs.types import FloatArray
 
 Worst = Literal["per-model", "joint"]
 Method = Literal["auto", "exact", "draws"]
+
+LEVELS = (*(percent / 100 for percent in range(1, 100)), 0.995)
+"""Quantiles of |drift| that a result keeps, for plots of its distribution."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,70 @@ class Plan:
     worst: Worst = "per-model"
     method: Method = "auto"
     seed: int = 42
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The worst-case quantile of |drift| at any one size n, in pp; 0 at n = N.
+
+    `error_pp` is its Monte Carlo standard error (0 for exact), `method` "exact" or "draws".
+    """
+
+    n: int
+    p95_pp: float
+    error_pp: float
+    method: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """The smallest n whose bound is at most `target_pp`.
+
+    Bounds move in lumps, so a larger n may exceed the target again: `n_always` is the smallest n from which on every
+    larger one that was looked at holds it. Exact answers look at every n; answers by draws at the candidate sizes
+    and ever closer around the n that was found. Where no n below N holds it, both are N.
+    """
+
+    target_pp: float
+    bound: Bound
+    n_always: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The object under `target` in `mince size --json`."""
+        return {
+            "target_pp": self.target_pp, "n": self.bound.n, "p95_pp": self.bound.p95_pp,
+            "error_pp": self.bound.error_pp, "n_always": self.n_always, "method": self.bound.method,
+        }  # fmt: skip
+
+    @staticmethod
+    def from_json(body: Mapping[str, Any]) -> Target:
+        """What `to_json` made."""
+        return Target(body["target_pp"], _bound(body), body["n_always"])
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many items `hours` last for at `seconds_per_item`, at most N, and the bound at that n."""
+
+    hours: float
+    seconds_per_item: float
+    bound: Bound
+
+    def to_json(self) -> dict[str, Any]:
+        """The object under `budget` in `mince size --json`."""
+        return {
+            "hours": self.hours, "seconds_per_item": self.seconds_per_item, "n": self.bound.n,
+            "p95_pp": self.bound.p95_pp, "error_pp": self.bound.error_pp, "method": self.bound.method,
+        }  # fmt: skip
+
+    @staticmethod
+    def from_json(body: Mapping[str, Any]) -> Budget:
+        """What `to_json` made."""
+        return Budget(body["hours"], body["seconds_per_item"], _bound(body))
+
+
+def _bound(body: Mapping[str, Any]) -> Bound:
+    return Bound(body["n"], body["p95_pp"], body["error_pp"], body["method"])
 
 
 @dataclass(frozen=True)
@@ -59,20 +128,39 @@ class SizingResult:
     warnings: tuple[str, ...] = ()
     n_star_warnings: tuple[str, ...] = ()
     """Those of `warnings` that speak of this very n*: at another tau they say nothing."""
+    gain_error_pp: tuple[float | None, ...] = ()
+    """Monte Carlo standard error of each gain; less than the errors of its two P95 suggest, for they share draws."""
+    by_rule_pp: Mapping[Worst, tuple[float, ...]] = field(default_factory=dict)
+    """P95 by the plan's rule, and by the other one where the same draws give it."""
+    by_level_pp: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    """The plan's rule at each of `LEVELS` instead of its quantile, (L, T): the distribution of the worst |drift|."""
+    target: Target | None = None
+    budget: Budget | None = None
 
     def bound_at(self, n: int) -> float | None:
         """P95 in pp at candidate size n, None where n is no candidate."""
         return self.p95_pp[self.plan.sizes.index(n)] if n in self.plan.sizes else None
 
+    @property
+    def lump_pp(self) -> tuple[float, ...]:
+        """How far |drift| moves with one item more right, at each size: P95 knows no steps much finer."""
+        return tuple(100.0 / n for n in self.plan.sizes)
+
     def to_json(self) -> dict[str, Any]:
-        """The object that `mince size --json` prints (keys as in DESIGN.md), without the pair curves."""
+        """The object that `mince size --json` prints (keys as in DESIGN.md), without pair curves and distribution."""
         return {
             "benchmark": self.benchmark, "total_items": self.total_items, "models": list(self.models),
             "metrics": list(self.metrics), "sizes": list(self.plan.sizes), "p95_pp": list(self.p95_pp),
-            "gain_pp": list(self.gain_pp), "error_pp": list(self.error_pp), "smooth_pp": list(self.smooth_pp),
+            "gain_pp": list(self.gain_pp), "error_pp": list(self.error_pp),
+            "gain_error_pp": list(self.gain_error_pp), "lump_pp": list(self.lump_pp),
+            "smooth_pp": list(self.smooth_pp),
+            "by_rule_pp": {rule: list(curve) for rule, curve in self.by_rule_pp.items()},
             "n_star": self.n_star, "tau_pp": self.plan.tau_pp, "quantile": self.plan.quantile,
             "worst": self.plan.worst, "method": self.method, "draws": self.plan.draws, "seed": self.plan.seed,
             "step": self.plan.step, "seconds": self.seconds,
             "n_star_by_seed": {str(seed): n for seed, n in self.n_star_by_seed.items()},
-            "n_star_smooth": self.n_star_smooth, "warnings": list(self.warnings),
+            "n_star_smooth": self.n_star_smooth,
+            "target": self.target.to_json() if self.target else None,
+            "budget": self.budget.to_json() if self.budget else None,
+            "warnings": list(self.warnings),
         }  # fmt: skip

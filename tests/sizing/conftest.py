@@ -13,26 +13,26 @@ from mince_gui.logs.types import FloatArray
 Make = Callable[..., ScoreMatrix]
 
 
-@pytest.fixture
+def _make(passed: FloatArray, trials: FloatArray | None = None) -> ScoreMatrix:
+    passed = np.asarray(passed, dtype=np.float64)
+    trials = np.where(np.isnan(passed), np.nan, 1.0) if trials is None else np.broadcast_to(trials, passed.shape)
+    models, metrics, items = passed.shape
+    return ScoreMatrix(
+        benchmark=get("gsm8k"),
+        models=tuple(f"model-{k}" for k in range(models)),
+        metrics=tuple(f"metric-{m}" for m in range(metrics)),
+        keys=tuple(str(i) for i in range(items)),
+        categories=(None,) * items,
+        hashes=(None,) * items,
+        passed=passed,
+        trials=np.array(trials, dtype=np.float64),
+    )
+
+
+@pytest.fixture(scope="session")
 def make_matrix() -> Make:
     """A matrix from `passed` (K, M, N); trials are 1 where not given. NaN marks a missing item."""
-
-    def make(passed: FloatArray, trials: FloatArray | None = None) -> ScoreMatrix:
-        passed = np.asarray(passed, dtype=np.float64)
-        trials = np.where(np.isnan(passed), np.nan, 1.0) if trials is None else np.broadcast_to(trials, passed.shape)
-        models, metrics, items = passed.shape
-        return ScoreMatrix(
-            benchmark=get("gsm8k"),
-            models=tuple(f"model-{k}" for k in range(models)),
-            metrics=tuple(f"metric-{m}" for m in range(metrics)),
-            keys=tuple(str(i) for i in range(items)),
-            categories=(None,) * items,
-            hashes=(None,) * items,
-            passed=passed,
-            trials=np.array(trials, dtype=np.float64),
-        )
-
-    return make
+    return _make
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,13 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb, log
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from mince_gui.sizing.exact import exact_curves, log_factorials
+from mince_gui.sizing.exact import exact_curves, exact_quantiles, exact_within, log_factorials
 
 
 @st.composite
@@ -38,6 +39,43 @@ def test_the_exact_quantile_is_the_hypergeometric_one(population: tuple[int, int
     found = exact_curves(total, [right], [n], quantile)
     assert found.shape == (1, 1)
     assert found[0, 0] == pytest.approx(by_scipy(total, right, n, quantile), abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(populations(), st.floats(0.01, 60))
+def test_the_probability_within_a_target_is_the_hypergeometric_one_at_every_size(
+    population: tuple[int, int, int], target: float
+) -> None:
+    total, right, _ = population
+    found = exact_within(total, right, target)
+    assert found.shape == (total - 1,)
+    for n in {1, 2, total // 3 + 1, total - 1} & set(range(1, total)):
+        x = np.arange(n + 1)
+        inside = np.abs(x * total - right * n) <= target / 100 * n * total + 1e-6
+        assert found[n - 1] == pytest.approx(hypergeom.pmf(x[inside], total, right, n).sum(), abs=1e-9)
+
+
+def test_a_probability_followed_over_a_million_sizes_is_still_right() -> None:
+    found = exact_within(1_000_000, 412_345, 0.5)
+    for n in (1, 777, 40_000, 500_000, 999_000):
+        mean, reach = n * 0.412345, n * 0.005
+        low, high = np.ceil(mean - reach - 1e-9), np.floor(mean + reach + 1e-9)
+        law = hypergeom(1_000_000, 412_345, n)
+        assert found[n - 1] == pytest.approx(law.cdf(high) - law.cdf(low - 1), abs=1e-7)
+
+
+def test_quantiles_at_several_levels_are_those_of_each_level() -> None:
+    levels = (0.001, 0.5, 0.95, 0.999999)
+    found = exact_quantiles(300, [20, 150, 20], [7, 299], levels)
+    assert found.shape == (4, 3, 2)
+    for level, table in zip(levels, found, strict=True):
+        assert table.tolist() == exact_curves(300, [20, 150, 20], [7, 299], level).tolist()
+        assert table[1, 0] == pytest.approx(by_scipy(300, 150, 7, level))
+
+
+def test_a_quantile_far_out_in_a_skewed_tail_is_found() -> None:
+    level = 1 - 1e-8
+    assert exact_curves(2000, [3], [10], level)[0, 0] == pytest.approx(by_scipy(2000, 3, 10, level))
 
 
 def test_a_cdf_that_equals_the_quantile_counts_as_reached() -> None:

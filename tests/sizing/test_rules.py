@@ -8,7 +8,7 @@ import pytest
 
 from mince_gui.logs import ScoreMatrix
 from mince_gui.logs.types import FloatArray
-from mince_gui.sizing import gains, make_plan, n_star, rules, size
+from mince_gui.sizing import gains, make_plan, n_star, size
 
 Make = Callable[..., ScoreMatrix]
 
@@ -57,12 +57,6 @@ def test_both_rules_agree_with_the_list_of_all_subsets(make_matrix: Make, quanti
                 assert low <= result.p95_pp[t] <= high
             else:
                 assert result.p95_pp[t] == result.curves_pp[:, :, t].max()
-
-
-def test_joint_takes_the_maximum_before_the_percentile() -> None:
-    drift = np.array([[0.0, 0.0, 9.0, 0.0], [9.0, 0.0, 0.0, 0.0]])
-    assert rules.joint(drift, 0.5) == 4.5
-    assert rules.per_model(np.percentile(drift, 50, axis=1)[:, None]).tolist() == [0.0]
 
 
 @pytest.mark.parametrize(

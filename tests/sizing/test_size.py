@@ -10,7 +10,7 @@ from mince_gui.base.errors import CancelledError, UsageError
 from mince_gui.base.events import Event, Progress
 from mince_gui.logs import ScoreMatrix
 from mince_gui.logs.types import FloatArray
-from mince_gui.sizing import make_plan, size, solve
+from mince_gui.sizing import LEVELS, Worst, draws, make_plan, quantiles, seed_curves, size, solve
 
 Make = Callable[..., ScoreMatrix]
 
@@ -65,10 +65,75 @@ def test_draws_report_n_star_over_twenty_seeds_that_a_user_can_repeat(make_matri
     assert min(result.error_pp) > 0
 
 
+def test_errors_of_gains_are_those_of_nested_draws(make_matrix: Make) -> None:
+    """Oracle: the spread over 60 other seeds. P95 of two sizes share their draws, so a gain errs less than both do."""
+    matrix = ratio_matrix(make_matrix)
+    plan = make_plan(matrix, step=50, draws=2000)
+    result = size(matrix, plan)
+    curves = seed_curves(matrix, plan, range(100, 160))["per-model"]
+    expected = np.diff(curves, axis=1).std(axis=0, ddof=1)
+    assert result.gain_error_pp[0] is None
+    found = np.array(result.gain_error_pp[1:], dtype=float)
+    assert (found < 2 * expected).all()
+    assert (found > expected / 2).all()
+    upper = np.array(size(matrix, plan, by_seed=False).gain_error_pp[1:], dtype=float)
+    assert (upper > expected / 2).all()
+
+
+def test_exact_results_keep_their_distribution_too(make_matrix: Make) -> None:
+    matrix = make_matrix(plain())
+    plan = make_plan(matrix, step=50)
+    result = size(matrix, plan)
+    assert result.by_level_pp.shape == (len(LEVELS), len(plan.sizes))
+    assert result.by_level_pp[LEVELS.index(0.95)].tolist() == list(result.p95_pp)
+    assert (np.diff(result.by_level_pp, axis=0) >= 0).all()
+    drawn = size(matrix, make_plan(matrix, step=50, method="draws"), by_seed=False)
+    assert (np.abs(drawn.by_level_pp - result.by_level_pp) < 0.75 * np.array(result.lump_pp)).all()
+
+
+def test_both_rules_come_from_common_draws_and_joint_is_the_larger(make_matrix: Make) -> None:
+    matrix = ratio_matrix(make_matrix)
+    result = size(matrix, make_plan(matrix, step=50, draws=1000), by_seed=False)
+    assert result.by_rule_pp["per-model"] == result.p95_pp
+    joint = size(matrix, make_plan(matrix, step=50, draws=1000, worst="joint"), by_seed=False)
+    assert result.by_rule_pp["joint"] == joint.p95_pp == joint.by_rule_pp["joint"]
+    assert all(a <= b for a, b in zip(result.p95_pp, joint.p95_pp, strict=True))
+
+
+def test_plain_pairs_drawn_on_their_own_have_no_joint_rule(make_matrix: Make) -> None:
+    matrix = make_matrix(plain(items=9000))
+    result = size(matrix, make_plan(matrix, step=500, method="draws", draws=500), by_seed=False)
+    assert list(result.by_rule_pp) == ["per-model"]
+
+
+@pytest.mark.parametrize("worst", ["per-model", "joint"])
+@pytest.mark.parametrize("models", [3, 9])
+def test_no_result_hangs_on_the_number_of_threads(
+    make_matrix: Make, monkeypatch: pytest.MonkeyPatch, worst: Worst, models: int
+) -> None:
+    matrix = make_matrix(plain(models, 1500))
+    plan = make_plan(matrix, step=100, method="draws", draws=1200, worst=worst)
+    results = []
+    for count in (1, 5):
+        monkeypatch.setattr(draws, "threads", lambda count=count: count)
+        monkeypatch.setattr(quantiles, "threads", lambda count=count: count)
+        results.append({**size(matrix, plan).to_json(), "seconds": 0})
+    assert results[0] == results[1]
+
+
+def test_real_valued_metrics_are_sized_by_draws(make_matrix: Make) -> None:
+    """Oracle: the normal law, which a mean of 100 values between 0 and 1 follows closely."""
+    passed = np.random.default_rng(5).beta(2, 2, size=(3, 1, 500))
+    matrix = make_matrix(passed)
+    result = size(matrix, make_plan(matrix, step=100), by_seed=False)
+    assert result.method == "draws"
+    assert list(result.p95_pp) == pytest.approx(list(result.smooth_pp), rel=0.05)
+
+
 def test_fewer_draws_for_the_seeds_of_a_large_problem_are_admitted(
     make_matrix: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solve, "_FULL_WORK", 1)
+    monkeypatch.setattr(solve, "_MOST_PER_SEED", 1)
     matrix = ratio_matrix(make_matrix)
     result = size(matrix, make_plan(matrix, step=50, draws=1000))
     assert any("200 draws each instead of 1,000" in warning for warning in result.warnings)

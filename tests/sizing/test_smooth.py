@@ -12,6 +12,7 @@ from mince_gui.logs import ScoreMatrix
 from mince_gui.sizing import preview
 from mince_gui.sizing.draws import simulate
 from mince_gui.sizing.pairs import pairs_of
+from mince_gui.sizing.quantiles import drifts
 from mince_gui.sizing.smooth import smooth_curve
 
 Make = Callable[..., ScoreMatrix]
@@ -55,4 +56,4 @@ def test_the_smooth_curve_of_a_ratio_metric_meets_a_long_simulation(make_matrix:
     simulation = simulate(pairs, sizes, 60_000, 9)
     smooth = smooth_curve(pairs, sizes, 0.95)
     for t in range(len(sizes)):
-        assert smooth[t] == pytest.approx(np.percentile(simulation.drift_pp(t), 95), rel=0.03)
+        assert smooth[t] == pytest.approx(np.percentile(drifts(simulation, t, 0), 95), rel=0.03)
