@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,7 @@ class GainPlot(Plot):
     tau_moved = Signal(float)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Marginal gain by number of items", "items n", "gain (pp per step)", parent)
+        super().__init__("Marginal gain by number of items", "items n", "gain (pp)", parent)
         self._result: SizingResult | None = None
         self._n_star: int | None = None
         self._tau = 1.0
@@ -157,8 +156,7 @@ class GainPlot(Plot):
         dress = theme.current()
         sizes = list(self._result.plan.sizes)[1:]
         values = [g if g is not None else math.nan for g in self._result.gain_pp][1:]
-        before = self._result.error_pp
-        error = [1.96 * math.hypot(a, b) for a, b in pairwise(before)]
+        error = [1.96 * (e or 0.0) for e in self._result.gain_error_pp][1:]
         grey = pg.mkPen(dress.muted, width=1)
         if any(error):
             bars = pg.ErrorBarItem(

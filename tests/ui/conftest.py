@@ -116,14 +116,14 @@ def quiet(qtbot: QtBot, window: Window, *, timeout: int = 30_000) -> None:
 
 
 def write_gsm8k_log(folder: Path, model: str, share: float, *, items: int = GSM8K_ITEMS) -> Path:
-    """A log in lm-eval's layout, as long as the real one; the item texts are made up here."""
+    """A log in lm-eval's layout, as long as the real one; it stores no item texts."""
     folder.mkdir(parents=True, exist_ok=True)
     right = np.random.default_rng(len(model)).random(items) < share
     rows = (
         {
             "doc_id": i,
-            "doc": {"question": f"How many are {i} and one?", "answer": f"#### {i + 1}"},
-            "target": f"#### {i + 1}",
+            "doc": {},
+            "target": "",
             "arguments": {"gen_args_0": {"arg_0": "Question", "arg_1": {"until": ["Q:"]}}},
             "resps": [["one more"]],
             "filtered_resps": ["1"],

@@ -108,3 +108,21 @@ def test_an_excluded_log_leaves_the_pool_and_comes_back(
     page.details.toggle.click()
     quiet(qtbot, window)
     assert len(reads.pool(sized_workspace, "gsm8k").models) == 3
+
+
+def test_a_broken_log_is_refused_and_with_a_tick_its_whole_rows_are_taken(
+    qtbot: QtBot, workspace: Path, pool_folder: Path, open_window: Callable[..., Window]
+) -> None:
+    (broken,) = (pool_folder / "lab__small").glob("samples_*")
+    broken.write_bytes(broken.read_bytes()[:-40])
+    window = open_window(workspace)
+    page = _page(window)
+    for whole_rows in (False, True):
+        _drop(page, broken)
+        quiet(qtbot, window)
+        page.panel.salvage.setChecked(whole_rows)
+        page.panel.go.click()
+        quiet(qtbot, window)
+        assert [log.items for log in reads.logs(workspace)] == ([1_318] if whole_rows else [])
+    (log,) = reads.logs(workspace)
+    assert {"salvaged", "partial"} <= {check.kind for check in log.checks}

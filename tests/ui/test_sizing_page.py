@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
 from mince_gui.app.freeze import freeze
-from mince_gui.app.size import SizeQuestion, size
+from mince_gui.app.size import SizeQuestion, ask, size
 from mince_gui.base.errors import UsageError
 from mince_gui.sizing import n_star
 from mince_gui.ui import reads
-from mince_gui.ui.pages.freeze_dialog import FreezeDialog
+from mince_gui.ui.pages.freeze_dialog import FreezeDialog, Wish
 from mince_gui.ui.pages.sizing import SizingPage
 from mince_gui.ui.pages.sizing_view import describe
 from mince_gui.ui.pages.subsets import SubsetsPage
@@ -114,7 +115,7 @@ def test_freezing_asks_for_n_and_leads_to_the_subset(qtbot: QtBot, page: SizingP
     dialogs = page.findChildren(FreezeDialog)
     assert [dialog.n.value() for dialog in dialogs] == [page.view.n_star]
     dialogs[0].n.setValue(300)
-    dialogs[0].wanted.emit(300, 7)
+    dialogs[0].wanted.emit(Wish(300, 7))
     dialogs[0].accept()
     window = page.window()
     assert isinstance(window, Window)
@@ -237,8 +238,64 @@ def test_no_n_is_proposed_where_nothing_justifies_one(qtbot: QtBot, page: Sizing
     dialog.reject()
 
 
+def test_the_kmeans_sampler_asks_for_vectors_and_freezes_with_them(
+    qtbot: QtBot, page: SizingPage, sized_workspace: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "vectors.npy"
+    np.save(file, np.random.default_rng(0).normal(size=(1_319, 8)).astype(np.float32))
+    _draw(qtbot, page)
+    page.freeze_button.click()
+    (dialog,) = page.findChildren(FreezeDialog)
+    assert dialog.vectors.isHidden()
+    dialog.n.setValue(100)
+    dialog.sampler.setCurrentIndex(dialog.sampler.findData("kmeans"))
+    assert not dialog.vectors.isHidden()
+    assert not dialog.go.isEnabled()
+    dialog.vectors.set_path(file)
+    assert dialog.go.isEnabled()
+    dialog.go.click()
+    window = page.window()
+    assert isinstance(window, Window)
+    quiet(qtbot, window)
+    (row,) = reads.subsets(sized_workspace)
+    assert row.stored is not None
+    assert (row.stored.subset.sampler, row.n) == ("kmeans", 100)
+
+
 @pytest.mark.parametrize("tau", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_tau_that_is_none_freezes_nothing(sized_workspace: Path, tau: float) -> None:
     with pytest.raises(UsageError, match="tau"):
         freeze(sized_workspace, "gsm8k", 100, tau_pp=tau)
     assert reads.subsets(sized_workspace) == []
+
+
+def test_the_bound_for_my_time_and_the_items_for_a_bound_follow_the_numbers(qtbot: QtBot, page: SizingPage) -> None:
+    questions = page.view.questions
+    assert questions.isHidden()
+    _draw(qtbot, page)
+    assert page.result is not None
+    qtbot.waitUntil(lambda: "items" in questions.for_bound.text())
+    questions.hours.setValue(1.0)
+    questions.seconds.setValue(10.0)
+    qtbot.waitUntil(lambda: questions.for_time.text().startswith("360 items"))
+    before = questions.for_bound.text()
+    questions.target.setValue(2.0)
+    qtbot.waitUntil(lambda: "items" in questions.for_bound.text() and questions.for_bound.text() != before)
+    answer = ask(page.hub.workspace, "gsm8k", target_pp=2.0)
+    assert answer.target is not None
+    assert questions.for_bound.text().startswith(f"{answer.target.bound.n:,} items")
+    assert answer.target.bound.p95_pp <= 2.0
+
+
+def test_more_time_than_the_benchmark_takes_is_said_to_fit_it_all(qtbot: QtBot, page: SizingPage) -> None:
+    _draw(qtbot, page)
+    page.view.questions.hours.setValue(1_000.0)
+    qtbot.waitUntil(lambda: page.view.questions.for_time.text() == "all 1,319 items fit")
+
+
+def test_questions_are_not_answered_from_a_sizing_of_other_settings(qtbot: QtBot, page: SizingPage) -> None:
+    _draw(qtbot, page)
+    assert page.view.questions.isVisibleTo(page)
+    page.step.setValue(50)
+    qtbot.waitUntil(lambda: page.result is None)
+    assert page.view.questions.isHidden()

@@ -1,26 +1,75 @@
-"""Freezing: asks for n and seed."""
+"""Freezing: asks for n, seed and sampler."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QFormLayout, QSpinBox, QWidget
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QFormLayout, QSpinBox, QWidget
 
 from mince_gui.report import format as fmt
 from mince_gui.sizing.types import SizingResult
 from mince_gui.ui.reads import Pool
 from mince_gui.ui.theme import GRID
-from mince_gui.ui.widgets import button, column, label, roomy, row
+from mince_gui.ui.widgets import Elided, button, column, label, roomy, row
 
+_SAMPLERS = (
+    ("uniform", "uniform", "Every subset of n items is equally likely: the bound of the sizing is one for this draw"),
+    ("stratified", "by category", "Every category keeps its share of the items (Webster seats)"),
+    ("kmeans", "by k-means on sentence embeddings", "Every group of like texts keeps its share of the items"),
+)
 _TEXT = (
     "The items are drawn once, at random without replacement, and kept in a file with their hashes. Every later model "
     "is run on the same items."
 )
 
 
-class FreezeDialog(QDialog):
-    """Asks; `wanted` carries n and the seed. Proposes `n_star`, and no n at all where there is none."""
+@dataclass(frozen=True)
+class Wish:
+    """What is to be frozen; the paths are for the sampler kmeans alone."""
 
-    wanted = Signal(int, int)
+    n: int
+    seed: int
+    sampler: str = "uniform"
+    embeddings: Path | None = None
+    embedding_model: Path | None = None
+    dataset: Path | None = None
+
+
+class _PathField(QWidget):
+    """A path that is chosen in a dialog; `changed` when it was."""
+
+    changed = Signal()
+
+    def __init__(self, title: str, none: str, *, folder: bool, files: str = "") -> None:
+        super().__init__()
+        self.path: Path | None = None
+        self._title, self._folder, self._files = title, folder, files
+        self._shown = Elided(none, "muted")
+        inside = row(self._shown, button("Choose", self._choose), gap=GRID)
+        inside.setStretch(0, 1)
+        self.setLayout(inside)
+
+    def set_path(self, path: Path) -> None:
+        """Take this path."""
+        self.path = path
+        self._shown.set_text(str(path))
+        self.changed.emit()
+
+    def _choose(self) -> None:
+        dialog = QFileDialog(self, self._title, "", self._files)
+        mode = QFileDialog.FileMode
+        dialog.setFileMode(mode.Directory if self._folder else mode.ExistingFile)
+        dialog.fileSelected.connect(lambda path: self.set_path(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+
+class FreezeDialog(QDialog):
+    """Asks; `wanted` carries a `Wish`. Proposes `n_star`, and no n at all where there is none."""
+
+    wanted = Signal(object)
 
     def __init__(
         self, pool: Pool, sizing: SizingResult | None, n_star: int | None, tau_pp: float, parent: QWidget
@@ -39,15 +88,29 @@ class FreezeDialog(QDialog):
         self.seed = roomy(QSpinBox())
         self.seed.setRange(0, 2**31 - 1)
         self.seed.setValue(42)
+        self.sampler = QComboBox()
+        for place, (name, words, tip) in enumerate(_SAMPLERS):
+            self.sampler.addItem(words, name)
+            self.sampler.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
+        self.vectors = _PathField(
+            "Embeddings of the items", "a file of vectors, or ...", folder=False, files="Vectors (*.npy *.parquet)"
+        )
+        self.encoder = _PathField("Sentence-embedding model", "... a model folder (ONNX)", folder=True)
+        self.dataset = _PathField("Dataset with the items' texts", "for the model: the dataset folder", folder=True)
         self._bound = label("", "", wrap=True)
         self.why = label("", "", wrap=True)
-        form = QFormLayout()
+        form = self._form = QFormLayout()
         form.setHorizontalSpacing(2 * GRID)
-        fields = (("Items n", self.n), ("Seed", self.seed), ("Proposal", self.why), ("Drift bound", self._bound))
+        fields = (
+            ("Items n", self.n), ("Seed", self.seed), ("Sampler", self.sampler), ("Vectors", self.vectors),
+            ("Model", self.encoder), ("Texts", self.dataset), ("Proposal", self.why), ("Drift bound", self._bound),
+        )  # fmt: skip
         for words, field in fields:
             caption = label(words)
             caption.setMinimumHeight(28)
             field.setMinimumHeight(28)
+            caption.setBuddy(field)
+            field.setAccessibleName(words)
             form.addRow(caption, field)
         self.go = button("Freeze", self._freeze, primary=True)
         self.go.setDefault(True)
@@ -57,6 +120,9 @@ class FreezeDialog(QDialog):
         buttons = row(None, button("Cancel", self.reject), self.go)
         self.setLayout(column(head, text, form, GRID, buttons, gap=GRID, margin=3 * GRID))
         self.n.valueChanged.connect(self._settle)
+        self.sampler.currentIndexChanged.connect(self._settle)
+        for path in (self.vectors, self.encoder, self.dataset):
+            path.changed.connect(self._settle)
         self.finished.connect(self.deleteLater)
         self.why.setText(self._proposal())
         self._settle()
@@ -69,15 +135,29 @@ class FreezeDialog(QDialog):
         return f"n* {self._n_star:,} at tau {self._tau:.2f} pp"
 
     def _freeze(self) -> None:
-        self.wanted.emit(self.n.value(), self.seed.value())
+        self.wanted.emit(self.wish())
         self.accept()
 
+    def wish(self) -> Wish:
+        """What is asked as the dialog stands."""
+        sampler = self.sampler.currentData()
+        if sampler != "kmeans":
+            return Wish(self.n.value(), self.seed.value(), sampler)
+        if self.vectors.path is not None:
+            return Wish(self.n.value(), self.seed.value(), sampler, embeddings=self.vectors.path)
+        model, texts = self.encoder.path, self.dataset.path
+        return Wish(self.n.value(), self.seed.value(), sampler, embedding_model=model, dataset=texts)
+
     def _settle(self) -> None:
-        n = self.n.value()
-        self.go.setEnabled(n > 0)
+        n, grouped = self.n.value(), self.sampler.currentData() == "kmeans"
+        for field in (self.vectors, self.encoder, self.dataset):
+            self._form.setRowVisible(field, grouped)
+        embedded = self.vectors.path is not None or None not in (self.encoder.path, self.dataset.path)
+        self.go.setEnabled(n > 0 and (embedded or not grouped))
         bound = self._sizing.bound_at(n) if self._sizing is not None else None
         if bound is not None:
-            self._bound.setText(f"{fmt.pp(bound, signed=False)} (P95 of the sizing shown)")
+            of = "" if self.sampler.currentData() == "uniform" else ", for uniform draws"
+            self._bound.setText(f"{fmt.pp(bound, signed=False)} (P95 of the sizing shown{of})")
         elif self._sizing is None:
             self._bound.setText("none: this benchmark was not sized yet")
         else:

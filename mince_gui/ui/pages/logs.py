@@ -26,7 +26,10 @@ _EMPTY = (
     "Drop lm-eval output folders here, or files named samples_*.jsonl (made with --log_samples). Three or more models "
     "of different strength make a good calibration pool."
 )
-_FILES = "Per-item logs (*.jsonl *.jsonl.gz *.json *.json.gz *.zip);;All files (*)"
+_FILES = (
+    "Per-item logs (*.jsonl *.json *.eval *.parquet *.csv *.npy *.gz *.zip *.tar *.tgz *.bz2 *.tbz2 *.xz *.txz);;"
+    "All files (*)"
+)
 
 
 def title_of(benchmark: str) -> str:

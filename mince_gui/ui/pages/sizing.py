@@ -25,7 +25,7 @@ from mince_gui.ui import reads
 from mince_gui.ui.bridge import Job
 from mince_gui.ui.hub import Hub
 from mince_gui.ui.pages.base import Page
-from mince_gui.ui.pages.freeze_dialog import FreezeDialog
+from mince_gui.ui.pages.freeze_dialog import FreezeDialog, Wish
 from mince_gui.ui.pages.logs import metric_title
 from mince_gui.ui.pages.sizing_parts import MEMBERS, RULES, Member, spin
 from mince_gui.ui.pages.sizing_view import SizingView
@@ -91,7 +91,7 @@ class SizingPage(Page):
         self.tau.setToolTip(
             "n* is the first size whose marginal gain is below tau; it follows at once, without drawing"
         )
-        self.view = SizingView()
+        self.view = SizingView(hub)
         content = QWidget()
         content.setLayout(row(self._controls(), self.view, gap=2 * GRID))
         self.view.setMinimumWidth(480)
@@ -368,18 +368,23 @@ class SizingPage(Page):
         dialog.wanted.connect(self.freeze_now)
         dialog.open()
 
-    def freeze_now(self, n: int, seed: int) -> None:
+    def freeze_now(self, wish: Wish) -> None:
         """Freeze in the background with the tau that is shown, then go to the subset."""
         assert self._pool is not None
         workspace, name = self.hub.workspace, self._pool.benchmark
         tau = round(self.tau.value(), 2) if self.result is not None else None
         self.hub.jobs.start(
-            f"Freezing {n:,} items of {self._pool.title}",
-            lambda emit, cancel: freezing.freeze(workspace, name, n, seed=seed, tau_pp=tau, emit=emit),
+            f"Freezing {wish.n:,} items of {self._pool.title}",
+            lambda emit, cancel: freezing.freeze(
+                workspace, name, wish.n, seed=wish.seed, sampler=wish.sampler, tau_pp=tau,
+                embeddings=wish.embeddings, embedding_model=wish.embedding_model, dataset=wish.dataset,
+                emit=emit, cancel=cancel,
+            ),
             done=self._frozen,
             failed=self.fail,
-            cancellable=False,
-        )
+            # Grouping thousands of texts takes minutes; a plain draw is over before a click.
+            cancellable=wish.sampler == "kmeans",
+        )  # fmt: skip
 
     def _frozen(self, frozen: Frozen) -> None:
         self.hub.tell("subsets")

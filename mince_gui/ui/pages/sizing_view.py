@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QTabWidget, QWidget
 from mince_gui.report import format as fmt
 from mince_gui.sizing import n_star
 from mince_gui.sizing.types import SizingResult
+from mince_gui.ui.hub import Hub
 from mince_gui.ui.pages.logs import metric_title
+from mince_gui.ui.pages.sizing_questions import Questions
 from mince_gui.ui.plots_sizing import CurvePlot, GainPlot
 from mince_gui.ui.states import ErrorBar, Figure
 from mince_gui.ui.tables import Column, TableModel, TableView
@@ -75,8 +77,9 @@ def points(result: SizingResult, star: int | None) -> list[Point]:
 class SizingView(QWidget):
     """Shows a result (n* follows tau from the kept curve), a preview, or nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, hub: Hub) -> None:
         super().__init__()
+        self.questions = Questions(hub)
         self._size = Figure("n*", tip="The first size whose marginal gain is below tau")
         self._p95 = Figure(
             "P95 at n*", tip="In 95 of 100 draws the worst model's score lies within this of its full score"
@@ -113,12 +116,15 @@ class SizingView(QWidget):
         tabs.addTab(self._table, "Table")
         card = Card(margin=GRID)
         card.body.addWidget(tabs)
-        self.setLayout(column(figures, self.warnings, card, gap=GRID))
+        inside = column(figures, self.questions, self.warnings, card, gap=GRID)
+        inside.setStretch(3, 1)
+        self.setLayout(inside)
         self.clear()
 
     def clear(self) -> None:
         """Show nothing."""
         self._result = self._preview = self.n_star = None
+        self.questions.show_for(None)
         self.curve.show_preview([], [])
         self.gain.show_preview([], [])
         self.model.set_rows([])
@@ -130,6 +136,7 @@ class SizingView(QWidget):
     ) -> None:
         """Show the closed form, with the n* that it gives at this tau, while nothing better is there."""
         self._result = self.n_star = None
+        self.questions.show_for(None)
         self._preview = (tuple(sizes), tuple(p95_pp))
         self.curve.show_preview(sizes, p95_pp)
         self.gain.show_preview(sizes, p95_pp, tau_pp)
@@ -151,6 +158,7 @@ class SizingView(QWidget):
         """Show a sizing with n* for this tau: no drawing, the curve is kept."""
         star = n_star(result.plan.sizes, result.p95_pp, tau_pp)
         anew = result is not self._result
+        self.questions.show_for(result)
         moved = star != self.n_star
         self._result, self._preview, self.n_star = result, None, star
         if anew or moved:
@@ -178,7 +186,7 @@ class SizingView(QWidget):
                 fmt.pp(result.p95_pp[at], signed=False), f"{'exact' if result.method == 'exact' else 'by draws'}"
             )
             gain = result.gain_pp[at]
-            error = (result.error_pp[at] ** 2 + result.error_pp[at - 1] ** 2) ** 0.5
+            error = _gain_error(result, at)
             self._gain.show_value(
                 "-" if gain is None else f"{gain:.2f} pp",
                 f"± {error:.2f}, tau {tau_pp:.2f}" if error else f"tau {tau_pp:.2f}",
@@ -216,6 +224,11 @@ class SizingView(QWidget):
             self.warnings.hide()
 
 
+def _gain_error(result: SizingResult, at: int) -> float:
+    """Monte Carlo error of the gain in pp, 0 where it is exact."""
+    return result.gain_error_pp[at] or 0.0
+
+
 def describe(result: SizingResult, star: int | None, tau_pp: float) -> str:
     """The answer as one line of text."""
     rule = "per model" if result.plan.worst == "per-model" else "joint"
@@ -225,7 +238,7 @@ def describe(result: SizingResult, star: int | None, tau_pp: float) -> str:
         return f"No n* at tau {tau_pp:.2f} pp   ({tail})"
     at = result.plan.sizes.index(star)
     gain, total = result.gain_pp[at], result.total_items
-    error = (result.error_pp[at] ** 2 + result.error_pp[at - 1] ** 2) ** 0.5
+    error = _gain_error(result, at)
     spread = f" ± {error:.2f}" if error else ""
     return (
         f"n* {star:,} of {total:,} ({100.0 * star / total - 100.0:+.0f} %)   "

@@ -8,7 +8,9 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QMenu, QSplitter
 
+from mince_gui.app import export as exporting
 from mince_gui.app import pack as packing
+from mince_gui.app.export import Exported, Form
 from mince_gui.app.pack import Packed
 from mince_gui.benchmarks import BENCHMARKS
 from mince_gui.report import format as fmt
@@ -27,6 +29,9 @@ _EXPLAIN = (
     "Item lists, drawn once and kept: every model is run on the same items. A pack adds what a run needs, offline."
 )
 _EMPTY = "Size a benchmark first, then freeze a subset at n*: its items are drawn once and kept."
+_FORMS: tuple[tuple[Form, str], ...] = (
+    ("lm-eval", "Map for lm-eval --samples"), ("csv", "Table of the items (CSV)"), ("quark", "Artifact of amd-quark"),
+)  # fmt: skip
 _SAMPLERS = {"uniform": "uniform", "full": "full benchmark"}
 
 
@@ -62,7 +67,7 @@ class SubsetsPage(Page):
         super().__init__(hub, "Subsets", _EXPLAIN, [self.full_button, freeze])
         self.model = TableModel[SubsetRow](COLUMNS)
         self.view = TableView(self.model, "Frozen subsets and packs")
-        self.details = _Details(self._pack_menu, self._run)
+        self.details = _Details(self._pack_menu, self._export_menu, self._run)
         self._wanted: str | None = None
         side = QSplitter()
         side.setChildrenCollapsible(False)
@@ -117,6 +122,32 @@ class SubsetsPage(Page):
         self.hub.tell("packs")
         self.hub.say(f"{name} is packed.")
 
+    def export(self, name: str, form: Form) -> None:
+        """Write the subset into the workspace's folder of exports, and say where."""
+        workspace = self.hub.workspace
+        self.error.hide()
+        self.hub.jobs.start(
+            f"Exporting {name}",
+            lambda emit, cancel: exporting.export_subset(workspace, name, form, emit=emit),
+            done=self._exported,
+            failed=self.fail,
+            cancellable=False,
+        )
+
+    def _exported(self, exported: Exported) -> None:
+        self.hub.say(f"{exported.subset.name} was written to {exported.path}")
+
+    def _export_menu(self) -> None:
+        chosen = self.view.current_row()
+        if chosen is None or chosen.stored is None:
+            return
+        menu = QMenu(self)
+        for form, words in _FORMS:
+            menu.addAction(words, partial(self.export, chosen.name, form))
+        menu.aboutToHide.connect(menu.deleteLater)
+        at = self.details.export
+        menu.popup(at.mapToGlobal(at.rect().bottomLeft()))
+
     def _run(self) -> None:
         chosen = self.view.current_row()
         if chosen is not None:
@@ -160,7 +191,7 @@ def _justified(shown: SubsetRow) -> list[tuple[str, str]]:
     facts = [
         ("Drift bound", fmt.pp(shown.bound_pp, signed=False, absent="none") + (" (P95)" if shown.bound_pp else ""))
     ]
-    if not evidence:
+    if not evidence.get("rule"):
         return facts
     gain, star, pool = evidence.get("gain_pp"), evidence.get("n_star"), evidence.get("pool")
     facts.append(("Gain", "-" if gain is None else f"{gain:.2f} pp, tau {evidence.get('tau_pp', 0):g} pp"))
@@ -175,23 +206,25 @@ def _justified(shown: SubsetRow) -> list[tuple[str, str]]:
 class _Details(Card):
     """Evidence of the chosen subset: sizing, curve, calibration drift, pack."""
 
-    def __init__(self, pack: object, run: object) -> None:
+    def __init__(self, pack: object, export: object, run: object) -> None:
         super().__init__()
         self.setMinimumWidth(288)
         self._name = label("", "heading", wrap=True, select=True)
         self._bar = Scroll(gap=GRID, margin=GRID // 2)
-        self.pack = button("Make pack from dataset", pack, icon="pack")  # type: ignore[arg-type]
+        self.pack = button("Make pack", pack, icon="pack", tip="The subset with the items of your dataset")  # type: ignore[arg-type]
+        self.export = button("Export", export, tip="For lm-eval, for amd-quark, or as a table")  # type: ignore[arg-type]
         self.run = button("Run", run, icon="run", primary=True)  # type: ignore[arg-type]
         self.body.addWidget(self._name)
         self.body.addWidget(self._bar, 1)
-        self.body.addLayout(row(self.pack, None, self.run))
+        self.body.addLayout(row(self.pack, self.export, None, self.run))
         self.show_row(None)
 
     def show_row(self, shown: SubsetRow | None) -> None:
         """Show one subset or pack."""
         clear(self._bar.body)
         self.pack.setVisible(shown is not None and shown.stored is not None)
-        self.pack.setText("Pack again" if shown and shown.pack else "Make pack from dataset")
+        self.export.setVisible(shown is not None and shown.stored is not None)
+        self.pack.setText("Pack again" if shown and shown.pack else "Make pack")
         self.run.setEnabled(shown is not None and shown.pack is not None)
         self._name.setText(shown.name if shown else "No subset chosen")
         if shown is None:
