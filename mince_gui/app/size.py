@@ -14,7 +14,7 @@ from mince_gui.logs import build_matrix
 from mince_gui.logs.types import ScoreMatrix
 from mince_gui.sizing import budget_for, make_plan, n_for_target
 from mince_gui.sizing import size as compute
-from mince_gui.sizing.types import Method, SizingResult, Worst
+from mince_gui.sizing.types import Method, Plan, SizingResult, Worst
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
 from mince_gui.store import subsets as stored_subsets
@@ -62,6 +62,21 @@ def calibration(
     return build_matrix(known, pool)
 
 
+def plan_of(matrix: ScoreMatrix, question: SizeQuestion) -> Plan:
+    """The plan that the question asks for. Raises UsageError for what cannot be planned."""
+    return make_plan(
+        matrix,
+        step=question.step,
+        sizes=question.sizes,
+        draws=question.draws,
+        tau_pp=question.tau_pp,
+        quantile=question.quantile,
+        worst=question.worst,
+        method=question.method,
+        seed=question.seed,
+    )
+
+
 def size(
     workspace: Path, question: SizeQuestion, *, emit: Emit = ignore, cancel: CancelToken | None = None
 ) -> SizingResult:
@@ -69,17 +84,7 @@ def size(
     _check_times(question.hours, question.seconds_per_item)
     with stream(emit, "size", detail=question.benchmark), Workspace(workspace) as ws:
         matrix = calibration(ws, question.benchmark, question.models)
-        plan = make_plan(
-            matrix,
-            step=question.step,
-            sizes=question.sizes,
-            draws=question.draws,
-            tau_pp=question.tau_pp,
-            quantile=question.quantile,
-            worst=question.worst,
-            method=question.method,
-            seed=question.seed,
-        )
+        plan = plan_of(matrix, question)
         result = compute(matrix, plan, emit=emit, cancel=cancel)
         result = _with_answers(
             matrix, result, question.target_pp, question.hours, question.seconds_per_item, emit=emit, cancel=cancel

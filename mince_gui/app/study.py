@@ -11,13 +11,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from mince_gui.app.grouping import clustering
-from mince_gui.app.size import SizeQuestion, calibration
+from mince_gui.app.size import SizeQuestion, calibration, plan_of
 from mince_gui.app.stream import stream
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, ignore
 from mince_gui.logs.types import ScoreMatrix
-from mince_gui.sizing import bound_at, make_plan, size
+from mince_gui.sizing import bound_at, size
 from mince_gui.sizing.studies import (
     HOLDOUT_SEEDS,
     MOST_OUT,
@@ -80,17 +80,7 @@ def study(workspace: Path, question: StudyQuestion, *, emit: Emit = ignore, canc
             raise UsageError("Every model is held out; the pool is empty.", "Name fewer with --held.")
         held = matrix.select([model for model in matrix.models if model in question.held])
         matrix = matrix.select(pool)
-        plan = make_plan(
-            matrix,
-            step=asked.step,
-            sizes=asked.sizes,
-            draws=asked.draws,
-            tau_pp=asked.tau_pp,
-            quantile=asked.quantile,
-            worst=asked.worst,
-            method=asked.method,
-            seed=asked.seed,
-        )
+        plan = plan_of(matrix, asked)
         return _answer(question, matrix, held, plan, ws.folder / "embeddings", emit, cancel)
 
 

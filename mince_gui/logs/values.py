@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mince_gui.logs.assemble import Reading
 from mince_gui.logs.collect import NAN, Outcome
+
+
+def object_under(body: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """The object under these names, one inside the other; empty where there is none."""
+    value: Any = body
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def plain_number(value: Any) -> float | None:

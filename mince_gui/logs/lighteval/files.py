@@ -20,6 +20,7 @@ from mince_gui.logs.lm_eval.results import tidy_name
 from mince_gui.logs.naming import candidate, dated, own_name
 from mince_gui.logs.prompts import PromptFinder
 from mince_gui.logs.types import Claim, Found
+from mince_gui.logs.values import object_under
 
 FORMAT = "lighteval details"
 PREFIX = "lighteval"
@@ -118,10 +119,7 @@ class Results:
 
     def part(self, *names: str) -> Mapping[str, Any]:
         """The object under these names, one inside the other; empty where there is none."""
-        value: Any = self.body
-        for name in names:
-            value = value.get(name) if isinstance(value, dict) else None
-        return value if isinstance(value, dict) else {}
+        return object_under(self.body, *names)
 
 
 def load_results(path: Path) -> Results:

@@ -44,7 +44,6 @@ class _Run:
     timestamp: str
     files: dict[str, SamplesFile] = field(default_factory=dict)
     results: Results | None = None
-    own_results: bool = True
 
 
 def samples_file(path: Path) -> SamplesFile | None:
@@ -202,7 +201,7 @@ def _add_old(runs: dict[tuple[Path, str], _Run], path: Path, folders: _Folders, 
     lent = next((results for results in candidates if named.task in results.part("configs")), None)
     if run.results is None and lent is not None:
         folders.used.add(lent.path)
-        run.results, run.own_results = lent.filters_only(), False
+        run.results = lent.filters_only()
 
 
 def _founds(run: _Run) -> Iterator[Found]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from mince_gui.base.canonical import canonical_json
 from mince_gui.logs.lines import open_plain
+from mince_gui.logs.values import object_under
 
 _SIZE_LIMIT = 64 << 20
 _NAME_ARGUMENTS = ("peft", "delta", "pretrained", "model", "path", "engine")
@@ -36,10 +37,7 @@ class Results:
 
     def part(self, *names: str) -> Mapping[str, Any]:
         """The object under these names, one inside the other; empty where there is none."""
-        value: Any = self.body
-        for name in names:
-            value = value.get(name) if isinstance(value, dict) else None
-        return value if isinstance(value, dict) else {}
+        return object_under(self.body, *names)
 
     @property
     def model_name(self) -> str | None:
