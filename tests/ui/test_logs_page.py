@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,8 +122,27 @@ def test_a_broken_log_is_refused_and_with_a_tick_its_whole_rows_are_taken(
         _drop(page, broken)
         quiet(qtbot, window)
         page.panel.salvage.setChecked(whole_rows)
+        quiet(qtbot, window)
         page.panel.go.click()
         quiet(qtbot, window)
         assert [log.items for log in reads.logs(workspace)] == ([1_318] if whole_rows else [])
     (log,) = reads.logs(workspace)
     assert {"salvaged", "partial"} <= {check.kind for check in log.checks}
+
+
+def test_a_broken_archive_gives_its_whole_logs_once_the_box_is_ticked(
+    qtbot: QtBot, workspace: Path, pool_folder: Path, tmp_path: Path, open_window: Callable[..., Window]
+) -> None:
+    archive = tmp_path / "logs.tar"
+    with tarfile.open(archive, "w") as file:
+        file.add(pool_folder / "lab__small", "lab__small")
+        file.add(pool_folder / "lab__the-large", "lab__the-large")
+    archive.write_bytes(archive.read_bytes()[: archive.stat().st_size * 3 // 4])
+    window = open_window(workspace)
+    page = _page(window)
+    _drop(page, archive)
+    quiet(qtbot, window)
+    assert page.panel.found.rows == []
+    page.panel.salvage.setChecked(True)
+    quiet(qtbot, window)
+    assert "lab/small" in {line.found.model for line in page.panel.found.rows}

@@ -114,6 +114,7 @@ class ImportPanel(QWidget):
     def __init__(self, hub: Hub) -> None:
         super().__init__()
         self._hub = hub
+        self._paths: tuple[Path, ...] = ()
         self._detection: Looked | None = None
         self.found = TableModel[Line](FOUND, ident=lambda line: (line.found.model, line.found.task, line.found.files))
         self.found_view = TableView(self.found, "Logs that were found", empty="No per-item logs were found here.")
@@ -144,30 +145,41 @@ class ImportPanel(QWidget):
         self.setLayout(column(card))
         self.found.ticked.connect(self._count)
         self.closed.connect(self._drop)
+        # What an archive holds, and how a table reads, hangs on both.
+        self.salvage.toggled.connect(self._look_again)
+        self.encoding.currentIndexChanged.connect(self._look_again)
         self._show_stage(found=True)
 
     def look(self, paths: Sequence[Path]) -> None:
         """Look at the paths in the background, then show what was found."""
+        encoding, salvage = self.encoding.currentData(), self.salvage.isChecked()
         self._head.setText("Looking for logs")
         self._note.set_text(", ".join(str(path) for path in paths[:3]) + (" ..." if len(paths) > 3 else ""))
         self._drop()
+        self._paths = tuple(paths)
         self.found.set_rows([])
         self.go.setEnabled(False)
+        self._options.setEnabled(False)
         self._show_stage(found=True)
         self._hub.jobs.start(
             "Looking for logs",
-            lambda emit, cancel: importing.look(paths, emit=emit, cancel=cancel),
+            lambda emit, cancel: importing.look(paths, encoding=encoding, salvage=salvage, emit=emit, cancel=cancel),
             done=self._looked,
             failed=self._failed,
         )
 
+    def _look_again(self) -> None:
+        if self._paths:
+            self.look(self._paths)
+
     def start(self) -> None:
         """Import what is ticked."""
         assert self._detection is not None
-        encoding, salvage = self.encoding.currentData(), self.salvage.isChecked()
-        ticked = tuple(dataclasses.replace(line.found, encoding=encoding) for line in self.found.ticked_rows())
+        salvage = self.salvage.isChecked()
+        ticked = tuple(line.found for line in self.found.ticked_rows())
         chosen = dataclasses.replace(self._detection, found=ticked)
         self.go.setEnabled(False)
+        self._options.setEnabled(False)
         self._cancel.setEnabled(False)
         workspace = self._hub.workspace
         self._hub.jobs.start(
@@ -182,9 +194,11 @@ class ImportPanel(QWidget):
         if self._detection is not None:
             self._detection.close()
         self._detection = None
+        self._paths = ()
 
     def _looked(self, detection: Looked) -> None:
         self._detection = detection
+        self._options.setEnabled(True)
         self.found.set_rows([Line(found) for found in detection.found])
         self._note.set_text(
             "Untick what you do not want. Nothing is stored yet."
@@ -208,6 +222,7 @@ class ImportPanel(QWidget):
     def _imported(self, summary: ImportSummary) -> None:
         self._drop()
         self._cancel.setEnabled(True)
+        self._options.setEnabled(True)
         new = sum(log.new for log in summary.imported)
         parts = [f"{new:,} imported"]
         parts += [f"{len(summary.imported) - new:,} already there"] if len(summary.imported) > new else []
@@ -224,6 +239,7 @@ class ImportPanel(QWidget):
 
     def _failed(self, error: MinceError) -> None:
         self._cancel.setEnabled(True)
+        self._options.setEnabled(True)
         self._count()
         self._hub.tell("logs")
         self.failed.emit(error)
