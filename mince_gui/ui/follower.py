@@ -82,9 +82,10 @@ class _View:
         self._left: float | None = None
         self._phase = ""
         self._notices: list[str] = []
-        # A part of a subset is not the subset: its bound does not hold for it.
-        whole = run.plan.items == run.plan.subset_items
-        self._bound = stored_runs.subset_of(ws, run).p95_pp if whole else None
+        # A part of a subset is not the subset, and a bound is one of uniform draws: it does not hold for others.
+        subset = stored_runs.subset_of(ws, run)
+        own = run.plan.items == run.plan.subset_items and subset.sampler == "uniform"
+        self._bound = subset.p95_pp if own else None
         self._shown: tuple[object, ...] | None = None
 
     def look(self, run: StoredRun) -> Snapshot | None:

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from mince_gui.app.freeze import freeze
 from mince_gui.app.size import SizeQuestion, ask, size
 from mince_gui.base.errors import UsageError
+from mince_gui.report import format as fmt
 from mince_gui.sizing import n_star
 from mince_gui.ui import reads
 from mince_gui.ui.pages.freeze_dialog import FreezeDialog, Wish
@@ -253,6 +254,10 @@ def test_the_kmeans_sampler_asks_for_vectors_and_freezes_with_them(
     assert not dialog.go.isEnabled()
     dialog.vectors.set_path(file)
     assert dialog.go.isEnabled()
+    dialog.source.setCurrentIndex(dialog.source.findData("model"))
+    assert dialog.vectors.isHidden()
+    assert not dialog.go.isEnabled()
+    dialog.source.setCurrentIndex(dialog.source.findData("vectors"))
     dialog.go.click()
     window = page.window()
     assert isinstance(window, Window)
@@ -260,6 +265,22 @@ def test_the_kmeans_sampler_asks_for_vectors_and_freezes_with_them(
     (row,) = reads.subsets(sized_workspace)
     assert row.stored is not None
     assert (row.stored.subset.sampler, row.n) == ("kmeans", 100)
+    subsets = window.current
+    assert isinstance(subsets, SubsetsPage)
+    shown = {subsets.model.index(0, c).data() for c in range(subsets.model.columnCount())}
+    assert f"({fmt.pp(row.bound_pp, signed=False)})" in shown, "the bound is one for uniform draws"
+
+
+def test_a_sizing_at_another_quantile_is_not_shown_as_p95(
+    qtbot: QtBot, sized_workspace: Path, open_window: Callable[..., Window]
+) -> None:
+    size(sized_workspace, SizeQuestion(benchmark="gsm8k", quantile=0.5))
+    window = open_window(sized_workspace, "sizing")
+    quiet(qtbot, window)
+    page = window.page("sizing")
+    assert isinstance(page, SizingPage)
+    assert page.result is None
+    assert not page.freeze_button.isEnabled()
 
 
 @pytest.mark.parametrize("tau", [0.0, -1.0, float("nan"), float("inf")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -37,18 +38,21 @@ class Wish:
     dataset: Path | None = None
 
 
-class _PathField(QWidget):
-    """A path that is chosen in a dialog; `changed` when it was."""
+class PathField(QWidget):
+    """A file or folder that is chosen in a dialog; `changed` when it was."""
 
     changed = Signal()
 
-    def __init__(self, title: str, none: str, *, folder: bool, files: str = "") -> None:
+    def __init__(self, title: str, none: str, *, folder: bool, file: bool, files: str = "") -> None:
         super().__init__()
         self.path: Path | None = None
-        self._title, self._folder, self._files = title, folder, files
+        self._title, self._files = title, files
         self._shown = Elided(none, "muted")
-        inside = row(self._shown, button("Choose", self._choose), gap=GRID)
+        inside = row(self._shown, gap=GRID)
         inside.setStretch(0, 1)
+        for wanted, words, is_folder in ((folder, "Folder", True), (file, "File", False)):
+            if wanted:
+                inside.addWidget(button(words, partial(self._choose, folder=is_folder)))
         self.setLayout(inside)
 
     def set_path(self, path: Path) -> None:
@@ -57,10 +61,10 @@ class _PathField(QWidget):
         self._shown.set_text(str(path))
         self.changed.emit()
 
-    def _choose(self) -> None:
-        dialog = QFileDialog(self, self._title, "", self._files)
+    def _choose(self, *, folder: bool) -> None:
+        dialog = QFileDialog(self, self._title, "", "" if folder else self._files)
         mode = QFileDialog.FileMode
-        dialog.setFileMode(mode.Directory if self._folder else mode.ExistingFile)
+        dialog.setFileMode(mode.Directory if folder else mode.ExistingFile)
         dialog.fileSelected.connect(lambda path: self.set_path(Path(path)))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
@@ -92,18 +96,22 @@ class FreezeDialog(QDialog):
         for place, (name, words, tip) in enumerate(_SAMPLERS):
             self.sampler.addItem(words, name)
             self.sampler.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
-        self.vectors = _PathField(
-            "Embeddings of the items", "a file of vectors, or ...", folder=False, files="Vectors (*.npy *.parquet)"
+        self.source = QComboBox()
+        self.source.addItem("vectors in a file", "vectors")
+        self.source.addItem("a model, from the items' texts", "model")
+        self.vectors = PathField(
+            "Embeddings of the items", "one vector per item", folder=False, file=True, files="Vectors (*.npy *.parquet)"
         )
-        self.encoder = _PathField("Sentence-embedding model", "... a model folder (ONNX)", folder=True)
-        self.dataset = _PathField("Dataset with the items' texts", "for the model: the dataset folder", folder=True)
+        self.encoder = PathField("Sentence-embedding model", "an ONNX model folder", folder=True, file=False)
+        self.dataset = PathField("Dataset with the items' texts", "the dataset, or a full pack", folder=True, file=True)
         self._bound = label("", "", wrap=True)
         self.why = label("", "", wrap=True)
         form = self._form = QFormLayout()
         form.setHorizontalSpacing(2 * GRID)
         fields = (
-            ("Items n", self.n), ("Seed", self.seed), ("Sampler", self.sampler), ("Vectors", self.vectors),
-            ("Model", self.encoder), ("Texts", self.dataset), ("Proposal", self.why), ("Drift bound", self._bound),
+            ("Items n", self.n), ("Seed", self.seed), ("Sampler", self.sampler), ("Embeddings", self.source),
+            ("Vectors", self.vectors), ("Model", self.encoder), ("Texts", self.dataset), ("Proposal", self.why),
+            ("Drift bound", self._bound),
         )  # fmt: skip
         for words, field in fields:
             caption = label(words)
@@ -121,6 +129,7 @@ class FreezeDialog(QDialog):
         self.setLayout(column(head, text, form, GRID, buttons, gap=GRID, margin=3 * GRID))
         self.n.valueChanged.connect(self._settle)
         self.sampler.currentIndexChanged.connect(self._settle)
+        self.source.currentIndexChanged.connect(self._settle)
         for path in (self.vectors, self.encoder, self.dataset):
             path.changed.connect(self._settle)
         self.finished.connect(self.deleteLater)
@@ -143,16 +152,20 @@ class FreezeDialog(QDialog):
         sampler = self.sampler.currentData()
         if sampler != "kmeans":
             return Wish(self.n.value(), self.seed.value(), sampler)
-        if self.vectors.path is not None:
+        if self.source.currentData() == "vectors":
             return Wish(self.n.value(), self.seed.value(), sampler, embeddings=self.vectors.path)
         model, texts = self.encoder.path, self.dataset.path
         return Wish(self.n.value(), self.seed.value(), sampler, embedding_model=model, dataset=texts)
 
     def _settle(self) -> None:
         n, grouped = self.n.value(), self.sampler.currentData() == "kmeans"
-        for field in (self.vectors, self.encoder, self.dataset):
-            self._form.setRowVisible(field, grouped)
-        embedded = self.vectors.path is not None or None not in (self.encoder.path, self.dataset.path)
+        by_model = grouped and self.source.currentData() == "model"
+        self._form.setRowVisible(self.source, grouped)
+        self._form.setRowVisible(self.vectors, grouped and not by_model)
+        self._form.setRowVisible(self.encoder, by_model)
+        self._form.setRowVisible(self.dataset, by_model)
+        needed = (self.encoder.path, self.dataset.path) if by_model else (self.vectors.path,)
+        embedded = None not in needed
         self.go.setEnabled(n > 0 and (embedded or not grouped))
         bound = self._sizing.bound_at(n) if self._sizing is not None else None
         if bound is not None:

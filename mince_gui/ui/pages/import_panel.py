@@ -87,7 +87,9 @@ def outcomes(summary: ImportSummary) -> list[Outcome]:
     lines = [Outcome(f"{f.model} · {f.benchmark.title}", "refused", why, "bad") for f, why in summary.refused]
     for log in summary.imported:
         word, state = worst_check(log.checks)
-        if not log.new:
+        if log.updated:
+            word = "already there, details updated"
+        elif not log.new:
             word, state = "already there", "muted:none"
         elif state == "good":
             word = "imported"

@@ -58,6 +58,10 @@ def _first_score(log: StoredLog) -> float | None:
     return next(iter(log.scores.values()), None)
 
 
+def _items(log: StoredLog) -> str:
+    return f"{log.items:,} / {log.total_items:,}" if log.total_items is not None else f"{log.items:,} / ?"
+
+
 def _checks(log: StoredLog) -> str:
     return "excluded" if log.excluded else worst_check(log.checks)[0]
 
@@ -74,7 +78,7 @@ COLUMNS = (
         help="One score per metric, in the benchmark's order",
     ),
     Column[StoredLog](
-        "Items", lambda log: f"{log.items:,} / {log.total_items:,}", key=lambda log: log.items, number=True, width=112,
+        "Items", _items, key=lambda log: log.items, number=True, width=112,
         help="Items in the log / items of the benchmark",
     ),
     Column[StoredLog]("Checks", _checks, width=112, state=_checks_state),

@@ -295,7 +295,7 @@ class SizingPage(Page):
         asked, plan = self.question(), kept.plan
         return (
             set(asked.models or ()) == set(kept.models)
-            and asked.worst == plan.worst
+            and (asked.worst, asked.quantile) == (plan.worst, plan.quantile)
             and asked.step == self._taken_step
             # What is exact needs neither draws nor a seed.
             and (kept.method == "exact" or (asked.draws, asked.seed) == (plan.draws, plan.seed))

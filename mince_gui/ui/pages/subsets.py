@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QMenu, QSplitter
 
 from mince_gui.app import export as exporting
@@ -14,6 +15,7 @@ from mince_gui.app.export import Exported, Form
 from mince_gui.app.pack import Packed
 from mince_gui.benchmarks import BENCHMARKS
 from mince_gui.report import format as fmt
+from mince_gui.report.bound import quantile_name
 from mince_gui.ui import reads
 from mince_gui.ui.hub import Hub
 from mince_gui.ui.pages.base import Page
@@ -35,6 +37,18 @@ _FORMS: tuple[tuple[Form, str], ...] = (
 _SAMPLERS = {"uniform": "uniform", "full": "full benchmark"}
 
 
+def _bound(shown: SubsetRow) -> str:
+    """The bound; in brackets where it is one for uniform draws and the subset was drawn otherwise."""
+    words = fmt.pp(shown.bound_pp, signed=False)
+    return words if shown.bound_pp is None or shown.drawn_uniformly else f"({words})"
+
+
+def _bound_tip(shown: SubsetRow) -> str:
+    if shown.bound_pp is None or shown.drawn_uniformly:
+        return ""
+    return f"The bound of uniform draws: this subset was drawn otherwise ({shown.sampler}), so it is not its own."
+
+
 def _seed(shown: SubsetRow) -> str:
     return "-" if shown.seed is None else str(shown.seed)
 
@@ -46,8 +60,8 @@ COLUMNS = (
     Column[SubsetRow]("Sampler", lambda r: _SAMPLERS.get(r.sampler, r.sampler), width=114),
     Column[SubsetRow]("Seed", _seed, key=lambda r: r.seed, number=True, width=54),
     Column[SubsetRow](
-        "Bound", lambda r: fmt.pp(r.bound_pp, signed=False), key=lambda r: r.bound_pp, number=True, width=74,
-        help="P95 of |drift| at this size, by the sizing that justified it",
+        "Bound", _bound, key=lambda r: r.bound_pp, number=True, width=74, tip=_bound_tip,
+        help="The quantile of |drift| at this size, by the sizing that justified it",
     ),
     Column[SubsetRow](
         "Pack", lambda r: "packed" if r.pack else "no pack", width=92,
@@ -82,6 +96,9 @@ class SubsetsPage(Page):
         )  # fmt: skip
         self.set_content(side, empty)
         self._datasets = QMenu(self)
+        self.accept_revision = QAction("Take another revision, and record each item that differs", self)
+        self.accept_revision.setCheckable(True)
+        self.fewshot: Path | None = None
         self.view.chosen.connect(self.details.show_row)
 
     def refresh(self) -> None:
@@ -96,13 +113,16 @@ class SubsetsPage(Page):
             self.refresh()
 
     def pack_from(self, dataset: Path, *, subset: str | None = None, all_of: str | None = None) -> None:
-        """Make a pack in the background."""
+        """Make a pack in the background, with the options of the menu."""
         self.error.hide()
+        fewshot, accept = self.fewshot, self.accept_revision.isChecked()
         workspace = self.hub.workspace
         what = subset or title_of(all_of or "")
         self.hub.jobs.start(
             f"Packing {what}",
-            lambda emit, cancel: packing.pack(workspace, dataset, subset=subset, all_of=all_of, emit=emit),
+            lambda emit, cancel: packing.pack(
+                workspace, dataset, subset=subset, all_of=all_of, fewshot=fewshot, accept_revision=accept, emit=emit
+            ),
             done=self._packed,
             failed=self.fail,
             cancellable=False,
@@ -169,9 +189,24 @@ class SubsetsPage(Page):
         menu = QMenu(self)
         menu.addAction("Dataset folder", lambda: self._dialog(folder=True, subset=subset, all_of=all_of))
         menu.addAction("Dataset file", lambda: self._dialog(folder=False, subset=subset, all_of=all_of))
+        menu.addSeparator()
+        menu.addAction(self.accept_revision)
+        examples = "Few-shot examples from elsewhere" if self.fewshot is None else f"Few-shot: {self.fewshot.name}"
+        menu.addAction(examples, self._ask_fewshot)
         menu.aboutToHide.connect(menu.deleteLater)
         at = self.details.pack if subset else self.full_button
         menu.popup(at.mapToGlobal(at.rect().bottomLeft()))
+
+    def _ask_fewshot(self) -> None:
+        dialog = QFileDialog(self, "Folder with the few-shot examples")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.fileSelected.connect(self._take_fewshot)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _take_fewshot(self, path: str) -> None:
+        self.fewshot = Path(path)
+        self.hub.say("Now choose the dataset.")
 
     def _dialog(self, *, folder: bool, subset: str | None, all_of: str | None) -> None:
         dialog = QFileDialog(self, "Dataset folder" if folder else "Dataset file")
@@ -188,9 +223,9 @@ def _justified(shown: SubsetRow) -> list[tuple[str, str]]:
     """What justified n, as far as a sizing did."""
     assert shown.stored is not None
     evidence = shown.stored.subset.evidence
-    facts = [
-        ("Drift bound", fmt.pp(shown.bound_pp, signed=False, absent="none") + (" (P95)" if shown.bound_pp else ""))
-    ]
+    name = quantile_name(evidence.get("quantile")) + ("" if shown.drawn_uniformly else " of uniform draws")
+    bound = fmt.pp(shown.bound_pp, signed=False, absent="none")
+    facts = [("Drift bound", bound if shown.bound_pp is None else f"{bound} ({name})")]
     if not evidence.get("rule"):
         return facts
     gain, star, pool = evidence.get("gain_pp"), evidence.get("n_star"), evidence.get("pool")
