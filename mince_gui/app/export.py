@@ -49,7 +49,7 @@ def export_subset(
         raise UsageError("--task belongs to --as lm-eval.")
     with stream(emit, "export", detail=name), Workspace(workspace) as ws:
         subset = find_subset(ws, name)
-        path = out or ws.folder / "exports" / f"{subset.name}{_SUFFIXES[form]}"
+        path = (out or ws.folder / "exports" / f"{subset.name}{_SUFFIXES[form]}").absolute()
         if form == "lm-eval":
             samples = samples_map(subset, task)
             write_atomic(path, json.dumps(samples, separators=(", ", ": ")) + "\n")

@@ -10,6 +10,7 @@ from mince_gui.app.grouping import clustering
 from mince_gui.app.size import calibration
 from mince_gui.app.stream import stream
 from mince_gui.base.cancel import CancelToken
+from mince_gui.base.draws import bound_note
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, Warned, ignore
 from mince_gui.sizing import n_star
@@ -17,7 +18,7 @@ from mince_gui.sizing.advice import on_n_star
 from mince_gui.sizing.types import SizingResult
 from mince_gui.store import Workspace
 from mince_gui.store import subsets as stored_subsets
-from mince_gui.subset import FrozenSubset, check_request, write_subset
+from mince_gui.subset import FrozenSubset, bundled, check_request, read_subset, same_items, write_subset
 from mince_gui.subset import freeze as draw
 
 
@@ -36,6 +37,7 @@ def freeze(
     *,
     seed: int = 42,
     sampler: str = "uniform",
+    name: str | None = None,
     out: Path | None = None,
     tau_pp: float | None = None,
     embeddings: Path | None = None,
@@ -48,7 +50,8 @@ def freeze(
 
     The pool, and so the evidence, is that of the newest sizing; without one the subset has no bound,
     and a warning says so. With `tau_pp` (pp per step) the evidence has the n* that the sizing's curve gives at that
-    tau, in place of the one it was asked with. Frozen again, the same items get the newer evidence.
+    tau, in place of the one it was asked with. Frozen again, the same items get the newer evidence. `name` is the
+    subset's in place of the usual one, which tells n, sampler and seed.
 
     The sampler kmeans groups the items by `embeddings` (a .npy or .parquet file), or by those that `embedding_model`
     (an ONNX folder) gives the texts of `dataset` (the benchmark's own files, or a pack of the whole benchmark); then
@@ -58,8 +61,10 @@ def freeze(
     """
     if tau_pp is not None and not (math.isfinite(tau_pp) and tau_pp > 0):
         raise UsageError(f"tau must be a number of pp above 0, not {tau_pp}.", "1.0 is the usual one.")
-    if sampler != "kmeans" and (embeddings or embedding_model):
-        raise UsageError("Embeddings serve the kmeans sampler alone.", "Use --sampler kmeans.")
+    if sampler != "kmeans":
+        given = {"--embeddings": embeddings, "--embedding-model": embedding_model, "--dataset": dataset}
+        if unused := [option for option, path in given.items() if path is not None]:
+            raise UsageError(f"{', '.join(unused)} would serve the kmeans sampler alone.", "Use --sampler kmeans.")
     with stream(emit, "freeze", detail=benchmark), Workspace(workspace) as ws:
         sizing = stored_subsets.latest_sizing(ws, benchmark.lower()) or stored_subsets.latest_sizing(ws, benchmark)
         if sizing is not None and tau_pp is not None and tau_pp != sizing.plan.tau_pp:
@@ -71,18 +76,28 @@ def freeze(
             grouped = clustering(
                 matrix, embeddings, embedding_model, dataset, cache=ws.folder / "embeddings", emit=emit, cancel=cancel
             )
-        subset = draw(matrix, n=n, seed=seed, sampler=sampler, sizing=sizing, clustering=grouped)
+        subset = draw(matrix, n=n, seed=seed, sampler=sampler, sizing=sizing, clustering=grouped, name=name)
+        _check_own_name(subset, name)
         if sizing is None:
             emit(Warned(f"{benchmark} was not sized: the subset has no drift bound.", "Run mince size first."))
         elif subset.p95_pp is None:
             emit(Warned(f"{n} is no candidate size of the last sizing: the subset has no drift bound."))
-        elif sampler != "uniform":
-            emit(Warned("The bound is that of uniform draws: this subset was drawn otherwise, so it is not its own."))
-        path = out or ws.subsets_dir / f"{subset.name}.json"
+        elif note := bound_note(sampler):
+            emit(Warned(note))
+        path = (out or ws.subsets_dir / f"{subset.name}.json").absolute()
         stored_subsets.check_name(ws, subset)
         write_subset(path, subset)
         stored_subsets.add_subset(ws, subset, path)
         return Frozen(subset, path)
+
+
+def _check_own_name(subset: FrozenSubset, name: str | None) -> None:
+    """Raise UsageError where a name that the user gave already means something else wherever mince runs."""
+    shipped = {file.stem: file for file in bundled()}
+    other = name in shipped and not same_items(read_subset(shipped[name]), subset)
+    if other or name == f"{subset.benchmark}-full":
+        what = "a subset that comes with mince" if other else "the whole benchmark"
+        raise UsageError(f"{name} is the name of {what}.", "Give another --name.")
 
 
 def _at_tau(sizing: SizingResult, tau_pp: float) -> SizingResult:

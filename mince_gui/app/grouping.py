@@ -48,6 +48,8 @@ def clustering(
             "The kmeans sampler needs the embedding of every item, from one source.",
             "Give --embeddings FILE, or --embedding-model DIR with --dataset PATH.",
         )
+    if embeddings is not None and dataset is not None:
+        raise UsageError("--dataset would serve --embedding-model alone.", "Leave it out beside --embeddings.")
     # Loaded here: Parquet and ONNX Runtime are for this sampler alone.
     if embeddings is not None:
         from mince_gui.subset.vectors import read_embeddings

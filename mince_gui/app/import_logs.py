@@ -12,10 +12,12 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.events import Emit, Event, Progress, Warned, ignore
 from mince_gui.logs import check_encoding, detect, read
+from mince_gui.logs.checks import refusal_of
+from mince_gui.logs.naming import tidy_name
 from mince_gui.logs.types import Check, Detection, Found
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
-from mince_gui.store.logs import StoredLog
+from mince_gui.store.logs import Run, StoredLog
 
 _MB = 1_000_000
 
@@ -31,7 +33,10 @@ class Looked(Detection):
 class Imported:
     """One log after import. `new` is False where this evaluation was there already. Scores in percent.
 
-    `others` counts the model's other stored runs of the benchmark: each is kept, and sizing takes the newest whole one.
+    `updated` is True where it was there, but this reading knows more or other details of it. `checks` are as stored.
+    `total_items` is the whole benchmark's number, None where it is not known. `others` counts the model's other stored
+    runs of the benchmark: each is kept, and sizing takes the newest of the `whole` ones, this one counted in.
+    `together` is True where no run is whole, but all of them have every item once.
     """
 
     log_id: int
@@ -41,11 +46,14 @@ class Imported:
     timestamp: str
     source: str
     items: int
-    total_items: int
+    total_items: int | None
     scores: dict[str, float | None]
     checks: tuple[Check, ...]
     new: bool
-    others: int
+    updated: bool
+    others: int = 0
+    whole: int = 0
+    together: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,14 @@ class ImportSummary:
     refused_subsets: tuple[tuple[Path, str], ...] = ()
 
 
+class NothingImportedError(InputError):
+    """There was nothing to import, or everything was refused; `summary` says what became of each file."""
+
+    def __init__(self, message: str, remedy: str, summary: ImportSummary) -> None:
+        super().__init__(message, remedy)
+        self.summary = summary
+
+
 def look(
     paths: Sequence[Path],
     *,
@@ -89,11 +105,11 @@ def look(
     if encoding:
         check_encoding(encoding)
     with stream(emit, "look"):
-        seen = detect(paths, emit=emit, cancel=cancel, salvage=salvage)
+        seen = detect(paths, encoding=encoding, emit=emit, cancel=cancel, salvage=salvage)
         artifacts = _artifacts(seen.unclaimed)
         places = {Path(seen.shown(str(path))) for path in artifacts}
         return Looked(
-            found=tuple(dataclasses.replace(found, encoding=encoding) for found in seen.found),
+            found=seen.found,
             skipped=tuple((path, why) for path, why in seen.skipped if path not in places),
             unclaimed=tuple(path for path in seen.unclaimed if path not in artifacts),
             scratch=seen.scratch,
@@ -133,14 +149,15 @@ def import_logs(
         cancel: checked while rows are read; what was stored before stays.
 
     Raises:
-        InputError: nothing was found, or everything was refused.
-        UsageError: logs were found, but none of `benchmark`.
+        NothingImportedError: nothing was found, or everything was refused.
+        InputError: `model` is given, but there are logs of several models.
+        UsageError: logs were found, but none of `benchmark`; or `model` is empty.
     """
     cancel = cancel or CancelToken()
-    chosen = [f for f in found.found if benchmark is None or f.benchmark.name.lower() == benchmark.lower()]
+    chosen = choose(found, benchmark)
+    model = _model_name(model, chosen)
     meter = _Meter(chosen, emit)
     with stream(emit, "import", total=meter.total, unit="MB"), Workspace(workspace) as ws:
-        _check(found, chosen, benchmark, model)
         imported: list[Imported] = []
         refused: list[tuple[Found, str]] = []
         for item in chosen:
@@ -155,45 +172,87 @@ def import_logs(
                 continue
             if model is not None:
                 log = dataclasses.replace(log, model=model)
-            log_id, new = stored_logs.add(ws, log)
+            added = stored_logs.add(ws, log)
             imported.append(
                 Imported(
-                    log_id=log_id,
+                    log_id=added.log_id,
                     model=log.model,
                     benchmark=log.benchmark.name,
                     title=log.benchmark.title,
                     timestamp=log.timestamp,
                     source=log.source,
                     items=len(log.keys),
-                    total_items=log.benchmark.total_items or len(log.keys),
+                    total_items=log.total_items,
                     scores={metric: log.score(metric) for metric in log.metrics},
-                    checks=log.checks,
-                    new=new,
-                    others=stored_logs.runs_of(ws, log.benchmark.name, log.model) - 1,
+                    checks=added.checks,
+                    new=added.new,
+                    updated=added.updated,
                 )
             )
+        imported = _beside_others(ws, imported)
         # last: the logs that came with an artifact know the content of its items
         subsets, refused_subsets = _import_artifacts(ws, found, benchmark, emit)
         emit(Progress(meter.total, meter.total))
+        summary = ImportSummary(tuple(imported), tuple(refused), found.skipped, tuple(subsets), tuple(refused_subsets))
         if not imported and not subsets:
             reasons = [f"  {item.model}: {why}" for item, why in refused]
             reasons += [f"  {path}: {why}" for path, why in refused_subsets]
-            raise InputError("Everything was refused:\n" + "\n".join(reasons), "Nothing was stored.")
-        return ImportSummary(tuple(imported), tuple(refused), found.skipped, tuple(subsets), tuple(refused_subsets))
+            raise NothingImportedError("Everything was refused:\n" + "\n".join(reasons), "Nothing was stored.", summary)
+        return summary
 
 
-def _check(found: Looked, chosen: Sequence[Found], benchmark: str | None, model: str | None) -> None:
-    if found.found and not chosen and not found.artifacts:
+def choose(found: Looked, benchmark: str | None) -> list[Found]:
+    """The logs that an import of `benchmark` (None: of any) takes.
+
+    Raises NothingImportedError where nothing was found, UsageError where logs were found but none of `benchmark`.
+    """
+    chosen = [f for f in found.found if benchmark is None or f.benchmark.name.lower() == benchmark.lower()]
+    if chosen or found.artifacts:
+        return chosen
+    if found.found:
         names = ", ".join(sorted({f.benchmark.name for f in found.found}))
         raise UsageError(f"No log of '{benchmark}' was found.", f"There are logs of: {names}.")
-    if not chosen and not found.artifacts:
-        reasons = "\n".join(f"  {path}: {why}" for path, why in found.skipped[:10])
-        raise InputError(
-            "No per-item logs were found." + (f"\n{reasons}" if reasons else ""),
-            "Give lm-eval output folders made with --log_samples.",
-        )
-    if model is not None and len({f.model for f in chosen}) > 1:
+    reasons = "\n".join(f"  {path}: {why}" for path, why in found.skipped[:10])
+    raise NothingImportedError(
+        "No per-item logs were found." + (f"\n{reasons}" if reasons else ""),
+        "Give what an evaluation wrote per item: lm-eval --log_samples, lighteval --save-details, inspect_ai, HELM, "
+        "OpenCompass, EvalScope, IFEval's own script; or a table (mince import --help says of which form).",
+        ImportSummary((), (), found.skipped),
+    )
+
+
+def _model_name(model: str | None, chosen: Sequence[Found]) -> str | None:
+    """The name to store all under, fit to be stored; None where each log keeps its own."""
+    if model is None:
+        return None
+    if len({f.model for f in chosen}) > 1:
         raise InputError("--model names one model, but logs of several were found.", "Import them one by one.")
+    name = tidy_name(model)
+    if not name:
+        raise UsageError("--model names no model: it is empty.", "Give a name, or leave it out to keep the log's own.")
+    return name
+
+
+def _beside_others(ws: Workspace, imported: Sequence[Imported]) -> list[Imported]:
+    """The same with what the workspace has of each model's runs of the benchmark."""
+    return [
+        dataclasses.replace(
+            log,
+            others=len(mine) - 1,
+            whole=sum(refusal_of(run.checks) is None for run in mine),
+            together=_have_all_together(ws, mine),
+        )
+        for log in imported
+        for mine in [stored_logs.runs_of(ws, log.benchmark, log.model)]
+    ]
+
+
+def _have_all_together(ws: Workspace, runs: Sequence[Run]) -> bool:
+    """Whether no run is whole, but every item is in exactly one of them, as subjects that ran at two times are."""
+    total = next((run.total_items for run in runs if run.total_items is not None), None)
+    if total is None or sum(run.items for run in runs) != total or any(run.items == total for run in runs):
+        return False
+    return len({key for run in runs for key in stored_logs.load(ws, run.log_id).keys}) == total
 
 
 class _Meter:

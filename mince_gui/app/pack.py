@@ -11,7 +11,7 @@ from mince_gui.base.events import Emit, Warned, ignore
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
 from mince_gui.store import subsets as stored_subsets
-from mince_gui.subset import build_pack, bundled, full_subset, read_dataset, read_subset, write_pack
+from mince_gui.subset import build_pack, bundled, full_subset, read_dataset, read_subset, some_of, write_pack
 from mince_gui.subset.types import FrozenSubset, Pack
 
 
@@ -71,10 +71,10 @@ def pack(
     """Pack a subset (by name or file), or with `all_of` the whole benchmark, from the user's dataset files.
 
     `fewshot` is the file or folder of the few-shot examples where they are not beside the items. Every item is checked
-    against its hash; a warning counts those that have none, another names categories with fewer examples than the
-    others. Raises InputError that names
-    the item where the dataset is not the one that was frozen; UsageError unless exactly one of `subset` and
-    `all_of` is given, and where the workspace has other items under the subset's name.
+    against its hash; a warning counts those that differ and were accepted, another those that have none, another names
+    categories with fewer examples than the others. Raises InputError that names the item where the dataset is not the
+    one that was frozen; UsageError unless exactly one of `subset` and `all_of` is given, and where the workspace has
+    other items under the subset's name.
     """
     if (subset is None) == (all_of is None):
         raise UsageError("Name either a subset or a whole benchmark.", "Use --subset FILE or --all BENCHMARK.")
@@ -89,8 +89,8 @@ def pack(
             known = known_hashes(ws, benchmark.name)
             frozen = full_subset(benchmark, content.items, known=known, revision=content.revision)
         made = build_pack(frozen, content, accept_revision=accept_revision)
-        for line in made.accepted_differences[:20]:
-            emit(Warned(f"accepted: {line}"))
+        if made.accepted_differences:
+            emit(Warned(f"{differing_words(made)}, and were accepted: {some_of(made.accepted_differences)}."))
         if made.unverified:
             emit(
                 Warned(
@@ -100,10 +100,16 @@ def pack(
                 )
             )
         _warn_of_few_examples(made, emit)
-        path = out or ws.packs_dir / f"{frozen.name}.mincepack"
+        path = (out or ws.packs_dir / f"{frozen.name}.mincepack").absolute()
         write_pack(path, made)
         stored_subsets.add_pack(ws, frozen, path)
         return Packed(made, path)
+
+
+def differing_words(made: Pack) -> str:
+    """ "3 of 1,319 items differ in content from what was frozen", of the items that have a hash to tell by."""
+    told = len(made.items) - len(made.unverified)
+    return f"{len(made.accepted_differences):,} of {told:,} items differ in content from what was frozen"
 
 
 def _warn_of_few_examples(made: Pack, emit: Emit) -> None:

@@ -51,7 +51,7 @@ def typed_in(
             if not 0.0 <= percent <= 100.0:
                 raise UsageError(f"{name}={percent} is no percentage.", "Scores are in percent, 0 to 100.")
         total = known.total_items or max(
-            (stored.total_items for stored in stored_logs.listing(ws, known.name)), default=0
+            (stored.total_items or stored.items for stored in stored_logs.listing(ws, known.name)), default=0
         )
         if not total:
             raise UsageError(f"The size of {known.title} is not known.", "Import its logs first.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,11 @@ from mince_gui.app.stream import stream
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, ignore
-from mince_gui.logs.types import ScoreMatrix
+from mince_gui.logs.types import Check, ScoreMatrix
 from mince_gui.sizing import bound_at, size
 from mince_gui.sizing.studies import (
-    HOLDOUT_SEEDS,
     MOST_OUT,
+    OTHER_DRAWS,
     SAMPLER_SEEDS,
     TAUS,
     Drawing,
@@ -39,7 +40,7 @@ from mince_gui.subset import draw_stratified, draw_uniform
 Kind = Literal["tau", "leave-out", "samplers", "ranks", "seeds", "holdout"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-_SEEDS = {"seeds": 20, "samplers": len(SAMPLER_SEEDS), "ranks": 100, "holdout": len(HOLDOUT_SEEDS)}
+_SEEDS = {"seeds": 20, "samplers": len(SAMPLER_SEEDS), "ranks": 100, "holdout": OTHER_DRAWS}
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,9 @@ class StudyQuestion:
     """What `mince study` asks. `sizing` holds the benchmark, the pool (its `models`) and the plan.
 
     `held`: models outside the pool (holdout only). `metrics`: only these, None = all. `n`: the subset's size for
-    samplers, ranks and holdout, None = n*. `seeds`: how many, from 0 on, None = the study's own number.
-    `both_rules`: seeds by per-model and joint. `embeddings`, or `embedding_model` with `dataset`: for the sampler
-    kmeans, as `freeze` takes them.
+    samplers, ranks and holdout, None = n*. `seeds`: how many, from 0 on (holdout: but the plan's own), None =
+    the study's own number. `both_rules`: seeds by per-model and joint. `embeddings`, or `embedding_model` with
+    `dataset`: for the sampler kmeans, as `freeze` takes them.
     """
 
     kind: Kind
@@ -99,7 +100,8 @@ def _answer(
         return draw_uniform(total, n, seed)
 
     kind = question.kind
-    seeds = range(question.seeds or _SEEDS.get(kind, 1))
+    count = question.seeds or _SEEDS.get(kind, 1)
+    seeds = range(count)
     if kind == "leave-out":
         return leave_out(matrix, plan, uniform, most_out=question.most_out, emit=emit, cancel=cancel)
     if kind == "seeds":
@@ -113,7 +115,7 @@ def _answer(
         return ranks(matrix, sizing, n, uniform, seeds=seeds, emit=emit, cancel=cancel)
     bound = bound_at(matrix, sizing, n, emit=emit, cancel=cancel).p95_pp
     if kind == "holdout":
-        return holdout(held, sizing, n, bound, uniform, seeds=seeds, emit=emit, cancel=cancel)
+        return holdout(held, sizing, n, bound, uniform, other_draws=count, emit=emit, cancel=cancel)
     drawings, left_out, notes = _samplers(question, matrix, uniform, cache, emit, cancel)
     return compare_samplers(
         matrix, sizing, n, bound, drawings, seeds=seeds, left_out=left_out, notes=notes, emit=emit, cancel=cancel
@@ -162,6 +164,10 @@ def _check(question: StudyQuestion) -> None:
     both = sorted(set(question.held) & set(question.sizing.models or ()))
     if both:
         raise UsageError(f"{', '.join(both)} stands in --pool and in --held.", "A held-out model is not in the pool.")
+    if question.dataset is not None and question.embedding_model is None:
+        raise UsageError(
+            "--dataset is read for --embedding-model alone, which is not given.", "Give the model too, or no dataset."
+        )
 
 
 def _matrix(ws: Workspace, question: StudyQuestion) -> ScoreMatrix:
@@ -170,7 +176,7 @@ def _matrix(ws: Workspace, question: StudyQuestion) -> ScoreMatrix:
     matrix = calibration(ws, asked.benchmark, asked.models, held=question.held)
     lacking = [name for name in question.held if name not in matrix.models]
     if lacking:
-        reasons = [check.message for check in matrix.checks if any(check.message.startswith(name) for name in lacking)]
+        reasons = [check.message for check in matrix.checks if any(_is_of(check, name) for name in lacking)]
         raise UsageError(
             f"{', '.join(lacking)} cannot be held out. {' '.join(reasons)}".strip(), "Import a whole log of it."
         )
@@ -186,6 +192,12 @@ def _matrix(ws: Workspace, question: StudyQuestion) -> ScoreMatrix:
         passed=np.ascontiguousarray(matrix.passed[:, places]),
         trials=np.ascontiguousarray(matrix.trials[:, places]),
     )
+
+
+def _is_of(check: Check, model: str) -> bool:
+    """Whether the check says why this very model is left out: its name, with or without a time, begins the sentence."""
+    left_out = re.compile(rf"{re.escape(model)}( \([^()]*\))? is left out: ")
+    return check.severity == "refusal" and left_out.match(check.message) is not None
 
 
 def _n(question: StudyQuestion, sizing: SizingResult) -> int:

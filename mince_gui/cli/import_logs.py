@@ -10,7 +10,16 @@ from pathlib import Path
 
 import click
 
-from mince_gui.app.import_logs import ImportSummary, Looked, import_logs, look, set_excluded
+from mince_gui.app.import_logs import (
+    Imported,
+    ImportSummary,
+    Looked,
+    NothingImportedError,
+    choose,
+    import_logs,
+    look,
+    set_excluded,
+)
 from mince_gui.app.listings import list_logs
 from mince_gui.cli.console import LiveLine, cancel_on_interrupt, json_option, print_json, table, workspace_option
 from mince_gui.logs.types import Check, Found
@@ -47,7 +56,7 @@ def _print_found(seen: Looked, chosen: Sequence[Found]) -> None:
         click.echo(table(("model", "benchmark", "run", "files", "folder", "format", "why"), rows, left=7))
     for (model, title), runs in Counter((f.model, f.benchmark.title) for f in chosen).items():
         if runs > 1:
-            click.echo(f"  {model} · {title}: {runs} runs. Each is stored; sizing takes the newest whole one.")
+            click.echo(f"  {model} · {title}: {runs} runs. Each is stored; sizing takes the newest that is whole.")
     for path in seen.artifacts:
         click.echo(f"  a frozen subset of amd-quark: {seen.shown(str(path))}")
 
@@ -65,9 +74,9 @@ def print_summary(summary: ImportSummary) -> None:
             log.model,
             log.title,
             _when(log.timestamp),
-            f"{log.items:,}/{log.total_items:,}",
+            _of(log.items, log.total_items),
             "  ".join(percent(score) for score in log.scores.values()),
-            "new" if log.new else "there already",
+            "new" if log.new else "there already, details updated" if log.updated else "there already",
         )
         for log in summary.imported
     ]
@@ -75,11 +84,9 @@ def print_summary(summary: ImportSummary) -> None:
         click.echo(table(("model", "benchmark", "run", "items", "scores", ""), rows, left=3))
     for log in summary.imported:
         _print_checks(f"{log.model} · {log.title}", log.checks)
-        if log.new and log.others:
-            click.echo(
-                f"! {log.model} · {log.title}: the workspace has {log.others + 1} runs of it now. None was replaced; "
-                "sizing takes the newest whole one (mince logs --exclude NUMBER leaves one out)."
-            )
+    several = {f"{log.model} · {log.title}": log for log in summary.imported if log.new and log.others}
+    for name, log in several.items():
+        click.echo(f"! {name}: {_several(log)}")
     for subset in summary.subsets:
         click.echo(f"subset {subset.name} ({subset.n:,} items): {'new' if subset.new else 'there already'}")
     for found, why in summary.refused:
@@ -87,6 +94,22 @@ def print_summary(summary: ImportSummary) -> None:
     for path, why in summary.refused_subsets:
         click.echo(f"x {path} was refused: {why}")
     _print_skipped(summary.skipped)
+
+
+def _several(log: Imported) -> str:
+    have = f"the workspace has {log.others + 1} runs of it now. None was replaced; "
+    if log.whole:
+        return f"{have}sizing takes the newest whole one (mince logs --exclude NUMBER leaves one out)."
+    if log.together:
+        return (
+            f"{have}none is whole, but together they have all {log.total_items:,} items: put their samples files into "
+            "one folder under one and the same time in their names, and import that as one run."
+        )
+    return f"{have}none is whole, so sizing takes none of them."
+
+
+def _of(items: int, total: int | None) -> str:
+    return f"{items:,}/{total:,}" if total is not None else f"{items:,}/?"
 
 
 def _summary_json(summary: ImportSummary) -> dict[str, object]:
@@ -159,11 +182,28 @@ def import_command(
     """Import per-item evaluation logs: folders (searched whole), archives (.zip, .tar, .gz) or single files.
 
     What was found is shown first; on a terminal nothing is stored before you agree.
+
+    \b
+    Read are what these write per item:
+      lm-eval (--log_samples), lighteval (--save-details), inspect_ai, HELM,
+      OpenCompass, EvalScope, IFEval's own script; frozen subsets of amd-quark;
+    and tables (.csv, .tsv, .parquet) with a column item_key and
+      wide: a column per model, or
+      long: columns model, passed, and if need be trials, metric.
+    An outcome is 0 or 1, a share between, or "2/3"; empty is missing. Columns
+    benchmark, metric and category may be there. What no column says is in the
+    file's name: BENCHMARK[__METRIC[__MODEL]].csv. A matrix.npy of items x models
+    has matrix.keys.txt and matrix.models.txt beside it, one name a line.
     """
     with cancel_on_interrupt() as cancel:
         seen = look(paths, encoding=encoding, salvage=salvage, emit=LiveLine(), cancel=cancel)
     with seen:
-        chosen = [f for f in seen.found if benchmark is None or f.benchmark.name.lower() == benchmark.lower()]
+        try:
+            chosen = choose(seen, benchmark)
+        except NothingImportedError as exc:
+            if as_json:
+                print_json(_found_json(seen, ()) if dry_run else _summary_json(exc.summary))
+            raise
         if dry_run:
             if as_json:
                 print_json(_found_json(seen, chosen))
@@ -174,13 +214,18 @@ def import_command(
         if not as_json:
             _print_found(seen, chosen)
             count = len(chosen) + len(seen.artifacts)
-            if count and not yes and not _go_on(count):
+            if not yes and not _go_on(count):
                 click.echo("Nothing was stored.")
                 raise click.exceptions.Exit(1)
-        with cancel_on_interrupt() as cancel:
-            summary = import_logs(
-                workspace, seen, benchmark=benchmark, model=model, salvage=salvage, emit=LiveLine(), cancel=cancel
-            )
+        try:
+            with cancel_on_interrupt() as cancel:
+                summary = import_logs(
+                    workspace, seen, benchmark=benchmark, model=model, salvage=salvage, emit=LiveLine(), cancel=cancel
+                )
+        except NothingImportedError as exc:
+            if as_json:
+                print_json(_summary_json(exc.summary))
+            raise
     if as_json:
         print_json(_summary_json(summary))
     else:
@@ -216,7 +261,7 @@ def logs_command(
             log.model + (" (excluded)" if log.excluded else ""),
             log.benchmark,
             _when(log.timestamp),
-            f"{log.items:,}/{log.total_items:,}",
+            _of(log.items, log.total_items),
             "  ".join(percent(score) for score in log.scores.values()),
             str(sum(check.severity != "info" for check in log.checks) or ""),
         )

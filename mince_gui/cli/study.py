@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -20,10 +22,12 @@ from mince_gui.report.tables import safe_cell
 from mince_gui.sizing.studies import MOST_OUT, TAUS, Cell, Study, Table
 from mince_gui.sizing.types import Method, Worst
 
+_QUANTILE = re.compile(r"p[\d.]+")
 _SIGNED = ("drift_pp", "gain_pp")
 _PATH = click.Path(path_type=Path, exists=True)
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_INSTEAD = {"tau": "Use --taus."}
 _FOR: dict[str, tuple[Kind, ...]] = {
     "held": ("holdout",),
     "taus": ("tau",),
@@ -33,8 +37,12 @@ _FOR: dict[str, tuple[Kind, ...]] = {
     "embeddings": ("samplers",),
     "embedding_model": ("samplers",),
     "dataset": ("samplers",),
+    "tau": ("leave-out", "samplers", "ranks", "seeds", "holdout"),
 }
 """Options that only some studies take."""
+_WIDEST = 120
+"""Columns of a table beyond which names are shortened."""
+_LEAST_NAME = 10
 
 
 def _cell(column: str, value: Cell) -> str:
@@ -50,15 +58,52 @@ def _cell(column: str, value: Cell) -> str:
 
 
 def _head(column: str) -> str:
-    return column.removesuffix("_pp").removesuffix("_percent").replace("n_star", "n*").replace("_", " ")
+    head = column.removesuffix("_pp").removesuffix("_percent").replace("n_star", "n*").replace("_", " ")
+    return head.upper() if _QUANTILE.fullmatch(head) else head
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """The beginning of each name that no other one shares, at least 10 characters, with ~ for what is left out.
+
+    What stands before the last slash goes first, unless two names are the same without it.
+    """
+    bare = {name: name.rpartition("/")[2] for name in names}
+    if len(set(bare.values())) < len(bare):
+        bare = {name: name for name in names}
+    short = {}
+    for name, text in bare.items():
+        others = [other for other in bare.values() if other != text]
+        length = next(
+            k
+            for k in range(_LEAST_NAME, _LEAST_NAME + len(text) + 1)
+            if k >= len(text) - 1 or not any(other.startswith(text[:k]) for other in others)
+        )
+        short[name] = text if length >= len(text) - 1 else f"{text[:length]}~"
+    return short
+
+
+def _on_screen(found: Table, short: Mapping[str, str]) -> str:
+    """The rows that are shown, with the names in their short form."""
+
+    def cell(column: str, value: Cell) -> str:
+        shown = _cell(column, value)
+        if column not in found.shortened:
+            return shown
+        return " + ".join(short.get(name, name) for name in shown.split(" + "))
+
+    rows = [[cell(c, v) for c, v in zip(found.columns, found.rows[i], strict=True)] for i in found.shown]
+    texts = sum(isinstance(value, str) for value in found.rows[0][:2])
+    return table([_head(column) for column in found.columns], rows, left=max(1, texts))
 
 
 def print_study(result: Study) -> None:
     """The rows worth a screen, the sentences, the warnings."""
     found = result.table()
-    rows = [[_cell(c, v) for c, v in zip(found.columns, found.rows[i], strict=True)] for i in found.shown]
-    texts = sum(isinstance(value, str) for value in found.rows[0][:2])
-    click.echo(table([_head(column) for column in found.columns], rows, left=max(1, texts)))
+    text = _on_screen(found, {})
+    short = short_names(found.names) if max(map(len, text.splitlines())) > _WIDEST else {}
+    click.echo(_on_screen(found, short) if short else text)
+    if short:
+        click.echo("Names of models are shortened (~); --out FILE.csv has them whole.")
     if len(found.shown) < len(found.rows):
         click.echo(f"{len(found.shown)} of {len(found.rows):,} rows are shown; --out FILE.csv writes all of them.")
     for text in result.summary():
@@ -80,7 +125,8 @@ def _refuse_others(ctx: click.Context, kind: Kind) -> None:
     """An option that the study does not take would be passed over in silence."""
     for name, kinds in _FOR.items():
         if kind not in kinds and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} is for {', '.join(kinds)}, not for {kind}.")
+            said = f"--{name.replace('_', '-')} is for {', '.join(kinds)}, not for {kind}."
+            raise click.UsageError(f"{said} {_INSTEAD[name]}" if name in _INSTEAD else said)
 
 
 @click.command("study")
@@ -93,7 +139,11 @@ def _refuse_others(ctx: click.Context, kind: Kind) -> None:
               help="The rule of the bound; both: for seeds.")  # fmt: skip
 @plan_options
 @click.option("--taus", callback=taus, help=f"tau: the values (default: {','.join(f'{t:g}' for t in TAUS)}).")
-@click.option("--seeds", type=click.IntRange(1), help="How many seeds, from 0 on (default: 20 for seeds, else 100).")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    help="How many seeds, from 0 on (default: 20 for seeds, else 100); holdout leaves out that of --seed.",
+)
 @click.option("--n", type=click.IntRange(1), help="samplers, ranks, holdout: the subset's size (default: n*).")
 @click.option("--most-out", type=click.IntRange(1), default=MOST_OUT, show_default=True,
               help="leave-out: the most models removed at once.")  # fmt: skip
@@ -171,7 +221,7 @@ def study_command(
     else:
         print_study(result)
         if out is not None:
-            click.echo(f"Written to {out}")
+            click.echo(f"Written to {out.resolve()}")
 
 
 COMMANDS = {"study": study_command}

@@ -8,7 +8,7 @@ import click
 
 from mince_gui.app.freeze import freeze
 from mince_gui.app.listings import list_subsets
-from mince_gui.app.pack import pack
+from mince_gui.app.pack import differing_words, pack
 from mince_gui.cli.console import (
     LiveLine,
     cancel_on_interrupt,
@@ -27,7 +27,18 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 def _bound(subset: FrozenSubset) -> str:
-    return f"bound {pp(subset.p95_pp, signed=False)}" if subset.p95_pp is not None else "no bound"
+    if subset.p95_pp is None:
+        return "no bound"
+    return f"{subset.bound_title} {pp(subset.p95_pp, signed=False)}, rule {subset.rule or 'not recorded'}"
+
+
+def _facts(subset: FrozenSubset, path: Path) -> dict[str, object]:
+    """A subset as JSON: `bound` is what `p95_pp` is called, null with it."""
+    bounded = subset.p95_pp is not None
+    return {
+        "name": subset.name, "n": subset.n, "sampler": subset.sampler, "p95_pp": subset.p95_pp,
+        "bound": subset.bound_title if bounded else None, "rule": subset.rule if bounded else None, "path": str(path),
+    }  # fmt: skip
 
 
 @click.command("freeze")
@@ -38,6 +49,7 @@ def _bound(subset: FrozenSubset) -> str:
 @click.option("--embeddings", type=_FILE, help="kmeans: one vector per item, .npy (canonical order) or .parquet.")
 @click.option("--embedding-model", type=_FOLDER, help="kmeans: an ONNX sentence-embedding folder, in place of a file.")
 @click.option("--dataset", type=_PATH, help="kmeans: the items' texts for the model: your dataset, or a whole pack.")
+@click.option("--name", help="What to call it, where the usual name (benchmark, n, sampler, seed) is taken.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it.")
 @workspace_option
 @json_option
@@ -49,6 +61,7 @@ def freeze_command(
     embeddings: Path | None,
     embedding_model: Path | None,
     dataset: Path | None,
+    name: str | None,
     out: Path | None,
     workspace: Path,
     as_json: bool,
@@ -64,6 +77,7 @@ def freeze_command(
             embeddings=embeddings,
             embedding_model=embedding_model,
             dataset=dataset,
+            name=name,
             out=out,
             emit=LiveLine(),
             cancel=cancel,
@@ -71,7 +85,7 @@ def freeze_command(
     subset = frozen.subset
     groups = subset.evidence.get("sampler")
     if as_json:
-        body = {"name": subset.name, "n": subset.n, "p95_pp": subset.p95_pp, "path": str(frozen.path)}
+        body = _facts(subset, frozen.path)
         print_json({**body, **({"clusters": groups["k"], "silhouette": groups["silhouette"]} if groups else {})})
         return
     if groups:
@@ -130,7 +144,8 @@ def pack_command(
             }
         )
         return
-    click.echo(f"{made.subset.name}: {len(made.items):,} items")
+    differing = f"; {differing_words(made)}" if made.accepted_differences else ""
+    click.echo(f"{made.subset.name}: {len(made.items):,} items{differing}")
     click.echo(str(packed.path))
 
 
@@ -143,10 +158,7 @@ def subsets_command(workspace: Path, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "subsets": [
-                    {"name": s.subset.name, "n": s.subset.n, "p95_pp": s.subset.p95_pp, "path": str(s.path)}
-                    for s in subsets
-                ],
+                "subsets": [_facts(s.subset, s.path) for s in subsets],
                 "packs": [{"name": p.name, "n": p.n, "is_full": p.is_full, "path": str(p.path)} for p in packs],
             }
         )
@@ -160,7 +172,7 @@ def subsets_command(workspace: Path, as_json: bool) -> None:
             s.subset.name,
             s.subset.sampler,
             f"{s.subset.n:,}/{s.subset.total_items:,}",
-            pp(s.subset.p95_pp, signed=False) if s.subset.p95_pp is not None else "no bound",
+            _bound(s.subset),
             "pack" if s.subset.name in packed else "no pack",
         )
         for s in subsets

@@ -12,8 +12,9 @@ May import: run, tasks, subset, sizing, logs, benchmarks, base.
   against its answers on everything); how far a repeat differs is reported beside it.
 - A wall clock enters a speedup only under an equal `device_key`; everything else is an estimate, called so.
 - A bound goes nowhere without its rule, quantile and sampler (`Report.bound`, from the subset's evidence). Bound and
-  exact intervals are those of uniform draws: for another sampler both are called approximate. Where items differ
-  from the frozen ones (`RunData.accepted`) no drift is judged.
+  exact intervals are those of uniform draws: for another sampler the one is called the bound of uniform draws
+  (`Bound.title`), the others approximate. Where items differ from the frozen ones (`RunData.accepted`) no drift is
+  judged.
 - Inside is said of a run only where every metric is inside; of a part of them with the number of metrics.
 - `RunData.conditions` may hold any names and values; `limit` (a number) marks a `--limit` run.
   `RunData.evidence` draws the P95 curve where it has `sizes` and `p95_pp` as lists of equal length (or

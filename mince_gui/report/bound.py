@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mince_gui.base.draws import bound_note, bound_title
 from mince_gui.report import format as fmt
 from mince_gui.report.model import Bound
 from mince_gui.report.types import RunData
@@ -40,11 +41,10 @@ def bound_of(run: RunData) -> Bound | None:
     if run.is_full or run.bound_pp is None:
         return None
     quantile, rule = quantile_of(run), rule_of(run)
-    draws = "" if run.drawn_uniformly else " of uniform draws"
     share = "quantile not recorded" if quantile is None else quantile_name(quantile)
-    name = f"{share}{draws}, {_RULES.get(rule, f'rule {rule}' if rule else 'rule not recorded')}"
+    name = f"{share}, {_RULES.get(rule, f'rule {rule}' if rule else 'rule not recorded')}"
     return Bound(
-        pp=run.bound_pp, quantile=quantile, rule=rule, sampler=run.sampler, name=name,
+        pp=run.bound_pp, quantile=quantile, rule=rule, sampler=run.sampler, title=bound_title(run.sampler), name=name,
         meaning=_meaning(run, quantile, rule), outside_by_chance=_by_chance(quantile, rule),
     )  # fmt: skip
 
@@ -61,10 +61,7 @@ def _meaning(run: RunData, quantile: float | None, rule: str) -> str:
         )
     else:
         what = f"{share} of uniform random subsets of this size stay within it; the rule is not recorded"
-    foreign = ""
-    if not run.drawn_uniformly:
-        foreign = f" This subset was drawn otherwise ({run.sampler}), so the bound is not its own."
-    return f"{fmt.pp(run.bound_pp, signed=False)}: {what}.{foreign}"
+    return f"{fmt.pp(run.bound_pp, signed=False)}: {what}. {bound_note(run.sampler)}".rstrip()
 
 
 def _by_chance(quantile: float | None, rule: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mince_gui.report.types import UNIFORM, Ratio, ReferenceKind
+from mince_gui.base.draws import UNIFORM
+from mince_gui.report.types import Ratio, ReferenceKind
 
 SCHEMA = "mince-gui/report"
 SCHEMA_VERSION = 1
@@ -76,14 +77,16 @@ class Bound:
     """The drift bound, in pp, with what it means.
 
     It is the `quantile` (0..1, None = not recorded) of |drift| over uniformly drawn subsets, by the worst-case `rule`
-    ("per-model", "joint", "" = not recorded); `sampler` is how this subset was drawn. `name` is the short form
-    ("P95, rule joint"), `meaning` one sentence, `outside_by_chance` the share that lies outside with nothing wrong.
+    ("per-model", "joint", "" = not recorded); `sampler` is how this subset was drawn. `title` is what it is called
+    ("bound", "bound of uniform draws" where another sampler drew the subset), `name` the short form ("P95, rule
+    joint"), `meaning` says it in full, `outside_by_chance` the share that lies outside with nothing wrong.
     """
 
     pp: float
     quantile: float | None
     rule: str
     sampler: str
+    title: str
     name: str
     meaning: str
     outside_by_chance: str

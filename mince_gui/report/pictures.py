@@ -64,6 +64,10 @@ def _state(metric: MetricReport) -> str:
     return {"inside": "good", "outside": "bad"}.get(metric.verdict, "open")
 
 
+def _bound_title(report: Report) -> str:
+    return "bound" if report.bound is None else report.bound.title
+
+
 def _bound_name(report: Report) -> str:
     return "" if report.bound is None else f" ({report.bound.name})"
 
@@ -90,8 +94,9 @@ def _drift(report: Report) -> Picture | None:
     bound = next((m.bound_pp for m, _ in rows if m.bound_pp is not None), None)
     caption = "Drift of each metric: score on the subset minus score on the full benchmark, same model."
     if bound is not None:
-        drawing.text(axis.at(0), _TOP - 12, f"within the bound of {fmt.pp(bound, signed=False)}", "axis", "middle")
-        caption += f" The shaded band is the bound of the frozen subset{_bound_name(report)}."
+        within = f"within the {_bound_title(report)}, {fmt.pp(bound, signed=False)}"
+        drawing.text(axis.at(0), _TOP - 12, within, "axis", "middle")
+        caption += f" The shaded band is the {_bound_title(report)}{_bound_name(report)}."
     if any(metric.verdict == "not judged" for metric, _ in rows):
         caption += " Hollow dots are not judged."
     return Picture("scores", caption, drawing.markup())
@@ -177,9 +182,9 @@ def _running(report: Report) -> Picture | None:
     drawing.text(x.end + 10, y.at(last) + (4 if apart else (-3 if above else 13)), fmt.percent(last), "t strong")
     if full is not None:
         drawing.text(x.end + 10, y.at(full) + (4 if apart else (13 if above else -3)), f"full {fmt.percent(full)}", "t")
-    band = (
-        f" Shaded across: the own full score and the bound around it{_bound_name(report)}." if full is not None else ""
-    )
+    band = ""
+    if full is not None:
+        band = f" Shaded across: the own full score and the {_bound_title(report)} around it{_bound_name(report)}."
     return Picture(
         "course",
         f"Running score of {running.title} with its 95 % interval, in the order of the run.{band} Before the last item "

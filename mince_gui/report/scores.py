@@ -178,7 +178,7 @@ def _verdict(
     bound = bound_of(run)
     if bound is None:
         return "no bound", "the subset carries no bound"
-    named = f"the bound of the frozen subset ({bound.name})"
+    named = f"the {bound.title} ({bound.name})"
     if abs(drift) <= bound.pp + _EDGE_PP:
         return "inside", f"|drift| is within {named}"
     return "outside", f"|drift| is beyond {named}"

@@ -179,7 +179,7 @@ def markdown_text(report: Report) -> str:
         header[4:4] = ["stored full", "total gap"]
     lines += _md_table(header, rows)
     if report.bound is not None:
-        lines.append(f"- bound ({md_escape(report.bound.name)}): {md_escape(report.bound.meaning)}")
+        lines.append(f"- {report.bound.title} ({md_escape(report.bound.name)}): {md_escape(report.bound.meaning)}")
     lines.append(f"- sampler: {md_escape(report.sampler)}")
     if report.content.pack_sha256:
         lines.append(f"- pack, SHA-256: {report.content.pack_sha256}")

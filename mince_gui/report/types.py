@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-UNIFORM = ("uniform", "full")
-"""Samplers whose subsets are uniform draws, which bound and exact intervals are computed for."""
+from mince_gui.base.draws import UNIFORM
 
 
 @dataclass(frozen=True)

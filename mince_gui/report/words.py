@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mince_gui.base.draws import bound_note
 from mince_gui.report import format as fmt
 from mince_gui.report.model import Bound, Coverage, MetricReport, Repeatability, Speedup, SplitLine, Verdict
 from mince_gui.report.scores import limit_of
@@ -82,7 +83,7 @@ def banner(
         so_far = "drift so far" if metric.partial else "drift"
         parts.append(f"{so_far} {fmt.pp(metric.drift_pp)}{of_part}")
         if bound is not None:
-            parts.append(f"bound {fmt.pp(bound.pp, signed=False)} ({bound.name})")
+            parts.append(f"{bound.title} {fmt.pp(bound.pp, signed=False)} ({bound.name})")
     elif metric.total_gap_pp is not None and other is not None:
         named = name_of(other)
         parts.append(f"total gap {fmt.pp(metric.total_gap_pp)}{of_part} to the full score of {named} ({other.kind})")
@@ -142,10 +143,8 @@ def warnings(
             "that they are the ones that were frozen."
         )
     if not run.drawn_uniformly:
-        found.append(
-            f"The subset was drawn by another sampler ({run.sampler}): bound and intervals are computed for uniform "
-            "draws, and so approximate for this subset."
-        )
+        drawn = bound_note(run.sampler) if bound is not None else f"This subset was drawn by sampler {run.sampler}."
+        found.append(f"{drawn} Intervals are computed as if it had been drawn uniformly, and so approximate.")
     short = [metric.title for metric in metrics if coverage.done > metric.done]
     if short:
         found.append(f"Some finished items have no outcome for: {', '.join(short)}.")

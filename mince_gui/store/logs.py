@@ -5,21 +5,28 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, repeat
 
 import numpy as np
 
 from mince_gui import benchmarks
 from mince_gui.benchmarks import Benchmark
-from mince_gui.logs.types import Check, FloatArray, PerItemLog
+from mince_gui.logs.types import Check, FloatArray, PerItemLog, total_items
 from mince_gui.store.workspace import Workspace, now
+
+_ROWS_PER_STATEMENT = 100
+"""With five columns well below the 999 parameters that any SQLite takes."""
 
 
 @dataclass(frozen=True)
 class StoredLog:
-    """A row of the logs table, without outcomes. `scores` in percent per metric, None where all is missing."""
+    """A row of the logs table, without outcomes. `scores` in percent per metric, None where all is missing.
+
+    `total_items` is the whole benchmark's number, None where neither its facts nor the log say it.
+    """
 
     log_id: int
     benchmark: str
@@ -29,11 +36,21 @@ class StoredLog:
     source: str
     metrics: tuple[str, ...]
     items: int
-    total_items: int
+    total_items: int | None
     scores: dict[str, float | None]
     checks: tuple[Check, ...]
     excluded: bool
     imported_at: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a row of the logs table says of how whole it is; `total_items` is None where nothing says it."""
+
+    log_id: int
+    items: int
+    total_items: int | None
+    checks: tuple[Check, ...]
 
 
 def benchmark_of(name: str) -> Benchmark:
@@ -47,41 +64,94 @@ def known_benchmark(ws: Workspace, name: str) -> Benchmark:
     return benchmark_of(name) if stored else benchmarks.get(name)
 
 
-def add(ws: Workspace, log: PerItemLog) -> tuple[int, bool]:
-    """Store a log; returns its id and whether it is new. The same evaluation again changes nothing."""
+@dataclass(frozen=True)
+class Added:
+    """What became of a log that was handed in.
+
+    `new` is False where this evaluation was there already; `updated` is True where what is known about it (checks,
+    meta, content hashes, categories) was replaced by what this reading says. `checks` are those that are stored now.
+    """
+
+    log_id: int
+    new: bool
+    updated: bool
+    checks: tuple[Check, ...]
+
+
+def add(ws: Workspace, log: PerItemLog) -> Added:
+    """Store a log. The same evaluation again is stored once, and brings what is known about it up to date.
+
+    A reading that knows less than the stored one (its results file is not beside the rows any more) changes nothing:
+    a run that is known to be partial must not be taken for whole afterwards.
+    """
     key = (log.benchmark.name, log.model, log.task, log.timestamp, _digest(log))
     with ws.writing() as db:
         there = db.execute(
-            "SELECT log_id FROM logs WHERE benchmark = ? AND model = ? AND task = ? AND timestamp = ? AND sha256 = ?",
+            "SELECT log_id, format, source, meta, checks FROM logs"
+            " WHERE benchmark = ? AND model = ? AND task = ? AND timestamp = ? AND sha256 = ?",
             key,
         ).fetchone()
         if there is not None:
-            return int(there["log_id"]), False
+            return _update(db, there, log)
         cursor = db.execute(
-            "INSERT INTO logs (benchmark, model, task, timestamp, sha256, format, source, metrics, meta, checks,"
+            "INSERT INTO logs (benchmark, model, task, timestamp, sha256, metrics, format, source, meta, checks,"
             " imported_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *key,
-                log.format,
-                log.source,
-                json.dumps(list(log.metrics)),
-                json.dumps(dict(log.meta), default=str),
-                json.dumps([dataclasses.asdict(check) for check in log.checks]),
-                now(),
-            ),
+            (*key, json.dumps(list(log.metrics)), *_details(log), now()),
         )
         log_id = int(cursor.lastrowid or 0)
-        db.executemany(
-            "INSERT INTO log_items VALUES (?, ?, ?, ?, ?)",
-            ((log_id, i, *row) for i, row in enumerate(zip(log.keys, log.categories, log.hashes, strict=True))),
-        )
+        _insert_items(db, log_id, log)
         for metric in log.metrics:
-            pairs = zip(log.passed[metric].tolist(), log.trials[metric].tolist(), strict=True)
-            db.executemany(
-                "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?)",
-                ((log_id, metric, i, _null(p), _null(t)) for i, (p, t) in enumerate(pairs)),
-            )
-    return log_id, True
+            outcomes = (_nulls(log.passed[metric]), _nulls(log.trials[metric]))
+            columns = (repeat(log_id), repeat(metric), range(len(log.keys)), *outcomes)
+            _insert(db, "INSERT INTO outcomes VALUES", columns, len(log.keys))
+    return Added(log_id, new=True, updated=False, checks=log.checks)
+
+
+def _update(db: sqlite3.Connection, there: sqlite3.Row, log: PerItemLog) -> Added:
+    log_id = int(there["log_id"])
+    if json.loads(there["meta"]).keys() - log.meta.keys():
+        return Added(log_id, new=False, updated=False, checks=_checks(there["checks"]))
+    details = _details(log)
+    items = db.execute(
+        "SELECT category, content_sha256 FROM log_items WHERE log_id = ? ORDER BY idx", (log_id,)
+    ).fetchall()
+    stored = [(item["category"], item["content_sha256"]) for item in items]
+    # where a copy of the same rows lies tells nothing new about them
+    same_details = (there["meta"], there["checks"]) == details[2:]
+    same_items = stored == list(zip(log.categories, log.hashes, strict=True))
+    if not same_details:
+        db.execute("UPDATE logs SET format = ?, source = ?, meta = ?, checks = ? WHERE log_id = ?", (*details, log_id))
+    if not same_items:
+        db.execute("DELETE FROM log_items WHERE log_id = ?", (log_id,))
+        _insert_items(db, log_id, log)
+    return Added(log_id, new=False, updated=not (same_details and same_items), checks=log.checks)
+
+
+def _details(log: PerItemLog) -> tuple[str, str, str, str]:
+    """Format, source, meta and checks as the logs table has them."""
+    return (
+        log.format,
+        log.source,
+        json.dumps(dict(log.meta), default=str),
+        json.dumps([dataclasses.asdict(check) for check in log.checks]),
+    )
+
+
+def _insert_items(db: sqlite3.Connection, log_id: int, log: PerItemLog) -> None:
+    columns = (repeat(log_id), range(len(log.keys)), log.keys, log.categories, log.hashes)
+    _insert(db, "INSERT INTO log_items VALUES", columns, len(log.keys))
+
+
+def _insert(db: sqlite3.Connection, insert: str, columns: Sequence[Iterable[object]], count: int) -> None:
+    """Run `insert` for `count` rows, given as columns; many by one statement, which takes half as long."""
+    rows = zip(*columns, strict=False)
+    one = f"({', '.join('?' * len(columns))})"
+    for size in (_ROWS_PER_STATEMENT, 1):
+        times, count = divmod(count, size)
+        db.executemany(
+            f"{insert} {', '.join([one] * size)}",
+            (tuple(chain.from_iterable(islice(rows, size))) for _ in range(times)),
+        )
 
 
 def _digest(log: PerItemLog) -> str:
@@ -94,8 +164,11 @@ def _digest(log: PerItemLog) -> str:
     return digest.hexdigest()
 
 
-def _null(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _nulls(values: FloatArray) -> list[float | None]:
+    numbers: list[float | None] = values.tolist()
+    for place in np.flatnonzero(np.isnan(values)):
+        numbers[place] = None
+    return numbers
 
 
 def _checks(text: str) -> tuple[Check, ...]:
@@ -130,7 +203,7 @@ def listing(ws: Workspace, benchmark: str | None = None) -> list[StoredLog]:
                 source=row["source"],
                 metrics=metrics,
                 items=items,
-                total_items=benchmark_of(row["benchmark"]).total_items or items,
+                total_items=total_items(benchmark_of(row["benchmark"]), json.loads(row["meta"])),
                 scores={metric: sums.get((row["log_id"], metric)) for metric in metrics},
                 checks=_checks(row["checks"]),
                 excluded=bool(row["excluded"]),
@@ -140,10 +213,18 @@ def listing(ws: Workspace, benchmark: str | None = None) -> list[StoredLog]:
     return listed
 
 
-def runs_of(ws: Workspace, benchmark: str, model: str) -> int:
-    """How many evaluations of the model on the benchmark are stored."""
-    found = ws.db.execute("SELECT count(*) FROM logs WHERE benchmark = ? AND model = ?", (benchmark, model)).fetchone()
-    return int(found[0])
+def runs_of(ws: Workspace, benchmark: str, model: str) -> list[Run]:
+    """The stored evaluations of the model on the benchmark."""
+    rows = ws.db.execute(
+        "SELECT log_id, meta, checks, (SELECT count(*) FROM log_items WHERE log_items.log_id = logs.log_id) AS items"
+        " FROM logs WHERE benchmark = ? AND model = ?",
+        (benchmark, model),
+    )
+    known = benchmark_of(benchmark)
+    return [
+        Run(row["log_id"], row["items"], total_items(known, json.loads(row["meta"])), _checks(row["checks"]))
+        for row in rows
+    ]
 
 
 def load(ws: Workspace, log_id: int) -> PerItemLog:

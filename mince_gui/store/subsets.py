@@ -111,23 +111,38 @@ def _sizing(body: dict[str, Any]) -> SizingResult:
 
 def check_name(ws: Workspace, subset: FrozenSubset) -> None:
     """Raise UsageError where the subset's name stands for other items, frozen earlier and still there."""
-    row = ws.db.execute("SELECT body, path FROM subsets WHERE name = ?", (subset.name,)).fetchone()
-    if row is None or not (path := ws.find_path(row["path"])).is_file():
-        return
-    if not same_items(subset_from_json(json.loads(row["body"]), f"subset {subset.name} in the workspace"), subset):
+    other = _of_other_items(ws, subset)
+    if other is not None and other.is_file():
         raise UsageError(
-            f"The workspace has another subset {subset.name}, with other items ({path}).",
-            "A frozen subset is written once. Move that file away if it is no longer needed, or use another workspace.",
+            f"The workspace has another subset {subset.name}, with other items ({other}).",
+            "A frozen subset is written once. Freeze under another name (--name), or move that file away if it is no "
+            "longer needed.",
         )
+
+
+def _of_other_items(ws: Workspace, subset: FrozenSubset) -> Path | None:
+    """The file of a subset of the same name and other items, whether it is still there or not."""
+    row = ws.db.execute("SELECT body, path FROM subsets WHERE name = ?", (subset.name,)).fetchone()
+    if row is None:
+        return None
+    known = subset_from_json(json.loads(row["body"]), f"subset {subset.name} in the workspace")
+    return None if same_items(known, subset) else ws.find_path(row["path"])
 
 
 def add_subset(ws: Workspace, subset: FrozenSubset, path: Path) -> None:
     """Keep a frozen subset that was written to `path`; frozen again with newer evidence, it is replaced.
 
-    Raises UsageError where the name stands for other items.
+    So is one of other items whose file was moved away; its pack is then forgotten too, the pack's file stays. Raises
+    UsageError where the name stands for other items.
     """
     with ws.writing() as db:
+        other = _of_other_items(ws, subset)
+        if other is not None and other == ws.find_path(ws.keep_path(path)):
+            # `path` took the place of the file that was moved away.
+            db.execute("DELETE FROM subsets WHERE name = ?", (subset.name,))
         check_name(ws, subset)
+        if other is not None:
+            db.execute("DELETE FROM packs WHERE name = ?", (subset.name,))
         db.execute(
             "INSERT OR REPLACE INTO subsets VALUES (?, ?, ?, ?, ?, ?)",
             (subset.name, subset.benchmark, subset.n, ws.keep_path(path), path.read_text(encoding="utf-8"), now()),

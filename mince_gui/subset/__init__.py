@@ -9,7 +9,8 @@ are imported by name, where they are needed: they are slow to load.
 To draw: uniform (`draw_uniform`), or by strata (`draw_stratified`): categories, or the clusters of `cluster`.
 
 Subset file (JSON, no item text), schema 1: kind "mince-gui subset", schema, name, benchmark, dataset,
-revision, total_items, n, seed (null for full), sampler (uniform | stratified | kmeans | full), tool_version,
+revision (SHA-256 of the dataset files for full; "" for a drawn subset: logs name no revision, `hashes` alone tell it),
+total_items, n, seed (null for full), sampler (uniform | stratified | kmeans | full), tool_version,
 evidence, drift_table {model: {metric: [full percent, subset percent, signed drift pp]}}, item_keys in
 canonical order, hashes (canonical content hash of each item, or null), sha256 (of the canonical JSON of
 all the rest). `evidence` holds rule (per-model | joint), tau_pp, step, quantile, method, draws, seed
@@ -18,9 +19,12 @@ whole P95 curve), n_star, n_star_smooth, pool (model names), metrics, warnings; 
 sizing justified n. For kmeans it also has sampler {k, silhouette, silhouette_items, silhouettes {k: value},
 cluster_sizes, clusters (of each subset item), embeddings {kind, file or model, sha256, ...}}; a subset that came as
 amd-quark's artifact has artifact {of, file, sha256, generated, lm_eval_version}. Every read checks these: types,
-ranges, the bound against the curve, N and keys against the benchmark, seats against the clusters, and, where the
-benchmark's items are known, that the seed draws these; other entries are kept as they are. An existing file is
-replaced by the same items alone.
+ranges, the bound, its gain and n* against curve and tau, the drift table's models against the pool, N and keys
+against the benchmark, seats against the clusters, and, where the benchmark's items are known, that the seed draws
+these; other entries are kept as they are. An existing file is replaced by the same items alone.
+
+Bound: the sizing's bound is the bound of uniform draws. `base.draws` has the words for it (`FrozenSubset.bound_title`),
+wherever it is shown; a subset that another sampler drew has the note among its evidence's warnings.
 
 Pack file (.mincepack, zip), schema 1: manifest.json (kind "mince-gui pack", schema, tool_version,
 licence, source, accepted_differences and unverified as item keys, files {name: {bytes, sha256}},
@@ -31,9 +35,9 @@ category, doc; in the subset's order), fewshot.jsonl (category, doc).
 from mince_gui.subset.clustering import Clustering, Embeddings, cluster
 from mince_gui.subset.dataset import Dataset, read_dataset, read_items, text_of
 from mince_gui.subset.drawing import draw_stratified, draw_uniform, running_order, webster
-from mince_gui.subset.freezing import SAMPLERS, check_request, default_name, freeze, full_subset
+from mince_gui.subset.freezing import SAMPLERS, check_request, default_name, freeze, full_subset, is_name
 from mince_gui.subset.pack_file import SUFFIX, read_pack, write_pack
-from mince_gui.subset.packing import build_pack, differing_items
+from mince_gui.subset.packing import build_pack, differing_items, some_of
 from mince_gui.subset.positions import positions_of
 from mince_gui.subset.quark import is_artifact, read_artifact, write_artifact
 from mince_gui.subset.samples_map import samples_map
@@ -60,6 +64,7 @@ __all__ = [
     "freeze",
     "full_subset",
     "is_artifact",
+    "is_name",
     "positions_of",
     "read_artifact",
     "read_dataset",
@@ -69,6 +74,7 @@ __all__ = [
     "running_order",
     "same_items",
     "samples_map",
+    "some_of",
     "text_of",
     "webster",
     "write_artifact",

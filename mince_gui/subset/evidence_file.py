@@ -1,4 +1,4 @@
-"""What a subset file says in favour of its n: types, ranges, and that the figures agree with each other."""
+"""What a subset file says in favour of its n: types, ranges, and that what follows from other figures does so."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, get_args
 
+from mince_gui.sizing.rules import gains, n_star
 from mince_gui.sizing.types import Worst
 from mince_gui.subset.drawing import webster
 from mince_gui.subset.jsonfile import Fields
@@ -56,7 +57,7 @@ def _check_ranges(evidence: Mapping[str, Any], fields: Fields) -> None:
 
 
 def check_curve(evidence: Mapping[str, Any], n: int, total: int, fields: Fields) -> None:
-    """The curve against its sizes, n* and the bound against the curve. Raises InputError."""
+    """The curve against its sizes; the bound, its gain and n* against the curve and tau. Raises InputError."""
     sizes: list[int] = evidence.get("sizes", [])
     curve: list[float] = evidence.get("curve_pp", [])
     if len(curve) != len(sizes) or any(value < 0 for value in curve):
@@ -66,11 +67,26 @@ def check_curve(evidence: Mapping[str, Any], n: int, total: int, fields: Fields)
     for name in ("n_star", "n_star_smooth"):
         if evidence.get(name) is not None and evidence[name] not in sizes:
             raise fields.refuse(f"'{name}' of the evidence is none of its sizes.")
-    bound, expected = evidence.get("p95_pp"), curve[sizes.index(n)] if n in sizes else None
-    if bound != expected and not (
-        bound is not None and expected is not None and math.isclose(bound, expected, abs_tol=_ROUNDING_PP)
-    ):
-        raise fields.refuse(f"'p95_pp' of the evidence is not what its curve gives at {n} items.")
+    for name, values in (("p95_pp", curve), ("gain_pp", gains(curve))):
+        if not _agree(evidence.get(name), values[sizes.index(n)] if n in sizes else None):
+            raise fields.refuse(f"'{name}' of the evidence is not what its curve gives at {n} items.")
+    tau = evidence.get("tau_pp")
+    if evidence.get("n_star") != (star := n_star(sizes, curve, tau) if sizes and tau is not None else None):
+        raise fields.refuse(f"'n_star' of the evidence is not what its curve gives at its tau ({star or 'none'}).")
+
+
+def check_pool(evidence: Mapping[str, Any], drift_table: Mapping[str, object], fields: Fields) -> None:
+    """The drift table speaks of the pool's models alone, where a pool is named. Raises InputError."""
+    pool = evidence.get("pool")
+    foreign = next((model for model in drift_table if pool and model not in pool), None)
+    if foreign is not None:
+        raise fields.refuse(f"the drift table has {foreign[:80]!r}, which is no model of the evidence's pool.")
+
+
+def _agree(said: float | None, expected: float | None) -> bool:
+    if said is None or expected is None:
+        return said is expected
+    return math.isclose(said, expected, abs_tol=_ROUNDING_PP)
 
 
 def check_sampler(evidence: Mapping[str, Any], sampler: str, n: int, total: int, fields: Fields) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mince_gui import __version__
+from mince_gui.base.draws import bound_note
 from mince_gui.base.errors import InputError, UsageError
 from mince_gui.benchmarks import Benchmark
 from mince_gui.logs.types import ScoreMatrix
@@ -34,9 +35,11 @@ def freeze(
 
     `sizing` is the result that justified n, None where there is none. `clustering` groups the items for the kmeans
     sampler: its clusters are the strata. Raises UsageError for an n outside 1..N-1, an unknown sampler, kmeans without
-    a clustering of these items, or a sizing of something else.
+    a clustering of these items, a sizing of something else, or a name that no file can have.
     """
     total = matrix.total_items
+    if name is not None and not is_name(name):
+        raise UsageError(f"{name!r} cannot be the name of a file.", "Give a --name of letters, digits, - and _.")
     check_request(matrix, n=n, sizing=sizing)
     if sampler == "uniform":
         positions = draw_uniform(total, n, seed)
@@ -52,6 +55,8 @@ def freeze(
     else:
         raise UsageError(f"There is no sampler '{sampler}'.", f"Known: {', '.join(SAMPLERS)}.")
     evidence = {} if sizing is None else evidence_of(sizing, n)
+    if evidence.get("p95_pp") is not None and (note := bound_note(sampler)):
+        evidence["warnings"].append(note)
     if sampler == "kmeans" and clustering is not None:
         evidence["sampler"] = sampler_evidence(clustering, positions)
     return FrozenSubset(
@@ -121,6 +126,11 @@ def default_name(benchmark: str, n: int, seed: int, sampler: str) -> str:
     own_sampler = "" if sampler == "uniform" else f"-{sampler}"
     own_seed = "" if seed == DEFAULT_SEED else f"-s{seed}"
     return f"{benchmark}-{n}{own_sampler}{own_seed}"
+
+
+def is_name(name: str) -> bool:
+    """Whether it can be the name of a subset, and so of its file on any system."""
+    return name not in ("", ".", "..") and all(c.isprintable() and c not in '/\\:*?"<>|' for c in name)
 
 
 def evidence_of(sizing: SizingResult, n: int) -> dict[str, Any]:

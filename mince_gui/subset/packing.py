@@ -16,7 +16,8 @@ def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool 
     """Join `subset` with the docs of `dataset`, each checked against its content hash.
 
     An item that differs is refused, or with `accept_revision` taken and recorded in `accepted_differences`; one that is
-    another item of the benchmark is always refused. Items without a hash in the subset are taken and stay `unverified`.
+    another item of the benchmark is always refused, and so is a dataset in which more than half of the items that have
+    a hash differ. Items without a hash in the subset are taken and stay `unverified`.
     Few-shot examples are those of the items' categories. Raises InputError that names the item.
     """
     benchmark = dataset.benchmark
@@ -28,7 +29,7 @@ def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool 
     absent = [key for key in subset.item_keys if key not in dataset.items]
     if absent:
         raise InputError(
-            f"{dataset.source} lacks {len(absent)} of the {subset.n} items of {subset.name}: {_some(absent)}.",
+            f"{dataset.source} lacks {len(absent)} of the {subset.n} items of {subset.name}: {some_of(absent)}.",
             f"Choose the complete test set of {benchmark.title}.",
         )
     for key in subset.item_keys:
@@ -38,10 +39,18 @@ def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool 
                 "Its rows are not in the benchmark's order: choose the original test set.",
             )
     differing = differing_items(dataset, subset.item_keys, subset.hashes)
+    said = (
+        f"{len(differing)} of the {subset.n} items of {subset.name} read differently in {dataset.source} "
+        f"than where they were hashed (calibration logs, frozen subsets): {some_of(differing)}."
+    )
+    if 2 * len(differing) > (hashed := subset.n - subset.hashes.count(None)):
+        raise InputError(
+            f"{said} That is more than half of the {hashed} that have a hash: another dataset, not another revision.",
+            f"Choose the test set of {benchmark.title}.",
+        )
     if differing and not accept_revision:
         raise InputError(
-            f"{len(differing)} of the {subset.n} items of {subset.name} read differently in {dataset.source} "
-            f"than where they were hashed (calibration logs, frozen subsets): {_some(differing)}.",
+            said,
             "Use the same revision of the dataset, or accept the difference (--accept-revision); "
             "the pack then names these items.",
         )
@@ -56,7 +65,7 @@ def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool 
         without = sorted(str(category) for category in needed if category not in fewshot)
         if without and "" not in fewshot:
             raise InputError(
-                f"There are no few-shot examples for {_some(without)}.",
+                f"There are no few-shot examples for {some_of(without)}.",
                 f"Choose the few-shot file that belongs to {dataset.source}.",
             )
     return Pack(
@@ -113,6 +122,7 @@ def is_doc_of(benchmark: Benchmark, key: str, doc: Doc) -> bool:
     return benchmark.key_field == "doc_id" or str(doc.get(benchmark.key_field, key)) == key
 
 
-def _some(keys: list[str]) -> str:
+def some_of(keys: Sequence[str]) -> str:
+    """A few of the keys, and how many more there are."""
     more = f" and {len(keys) - _EXAMPLES} more" if len(keys) > _EXAMPLES else ""
     return f"{', '.join(keys[:_EXAMPLES])}{more}"

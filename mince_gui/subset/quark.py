@@ -23,7 +23,7 @@ from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.files import write_atomic
 from mince_gui.benchmarks import Benchmark, of_task
 from mince_gui.subset.drawing import draw_uniform
-from mince_gui.subset.evidence_file import check_sampler
+from mince_gui.subset.evidence_file import check_pool, check_sampler
 from mince_gui.subset.freezing import SAMPLERS, default_name
 from mince_gui.subset.jsonfile import Fields, parse_object
 from mince_gui.subset.positions import positions_of
@@ -37,11 +37,15 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class _Kind:
-    """How one benchmark's items and metrics are called there. `text` names the doc's text and how much is kept."""
+    """How one benchmark's items and metrics are called there. `text` names the doc's text and how much is kept.
+
+    `has_categories` says whether its items have any, to be stratified by.
+    """
 
     total_items: int
     text: tuple[str, int]
     metrics: Mapping[str, str]
+    has_categories: bool = False
 
 
 _KINDS = {
@@ -54,8 +58,9 @@ _KINDS = {
             "inst_strict": "inst_level_strict_acc",
             "inst_loose": "inst_level_loose_acc",
         },
+        has_categories=True,
     ),
-    "mmlu": _Kind(14_042, ("question", 80), {"acc": "acc"}),
+    "mmlu": _Kind(14_042, ("question", 80), {"acc": "acc"}, has_categories=True),
     "gsm8k": _Kind(1_319, ("question", 80), {"exact_match": "exact_match,flexible-extract"}),
     "commonsense_qa": _Kind(1_221, ("question", 80), {"acc": "acc"}),
     "piqa": _Kind(1_838, ("question", 80), {"acc": "acc", "acc_norm": "acc_norm"}),
@@ -108,11 +113,15 @@ def read_artifact(path: Path, *, hashes: Mapping[str, str] | None = None) -> Fro
     indices, keys = _items(fields, benchmark, n, total)
     _check_places(fields, benchmark, indices, keys)
     sampler = _sampler(fields, indices, total, seed)
+    if sampler == "stratified" and not kind.has_categories:
+        raise fields.refuse(f"its strategy is 'stratified', but the items of {benchmark.title} have no categories.")
     known = hashes or {}
     evidence: dict[str, Any] = {"sampler": fields.object("sampler")} if sampler == "kmeans" else {}
     check_sampler(evidence, sampler, n, total, fields)
     models = fields.body.get("models")
-    pool = [model for model in models if isinstance(model, str)] if isinstance(models, list) else []
+    table = _drift_table(fields, kind)
+    pool = [model for model in models if isinstance(model, str)] if isinstance(models, list) else list(table)
+    check_pool({"pool": pool}, table, fields)
     return FrozenSubset(
         name=f"{default_name(name, n, seed, sampler) if n < total else f'{name}-full'}-quark",
         benchmark=name,
@@ -134,7 +143,7 @@ def read_artifact(path: Path, *, hashes: Mapping[str, str] | None = None) -> Fro
                 "lm_eval_version": _text(fields, "lm_eval_version"),
             },
         },
-        drift_table=_drift_table(fields, kind),
+        drift_table=table,
         tool_version=__version__,
     )
 

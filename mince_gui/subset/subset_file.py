@@ -13,8 +13,14 @@ from mince_gui.base.files import write_atomic
 from mince_gui.base.paths import bundled_subsets
 from mince_gui.benchmarks import Benchmark, keys_of, of_task
 from mince_gui.subset.drawing import draw_stratified, draw_uniform
-from mince_gui.subset.evidence_file import check_curve, check_sampler, drift_table_from_json, evidence_from_json
-from mince_gui.subset.freezing import SAMPLERS
+from mince_gui.subset.evidence_file import (
+    check_curve,
+    check_pool,
+    check_sampler,
+    drift_table_from_json,
+    evidence_from_json,
+)
+from mince_gui.subset.freezing import SAMPLERS, is_name
 from mince_gui.subset.jsonfile import Fields, parse_object
 from mince_gui.subset.types import SCHEMA, FrozenSubset
 
@@ -22,7 +28,7 @@ KIND = "mince-gui subset"
 
 _LARGEST = 64 << 20
 _REMEDY = "A frozen subset is never edited: take the original file again, or freeze a new one."
-_ANOTHER = "A frozen subset is written once. Give another --out, or move the old file away first."
+_ANOTHER = "A frozen subset is written once. Give another --name or --out, or move the old file away first."
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -120,6 +126,7 @@ def subset_from_json(body: Mapping[str, Any], where: str) -> FrozenSubset:
     )
     _check_items(subset, fields)
     check_curve(subset.evidence, subset.n, subset.total_items, fields)
+    check_pool(subset.evidence, subset.drift_table, fields)
     check_sampler(subset.evidence, subset.sampler, subset.n, subset.total_items, fields)
     stated = fields.text("sha256")
     if stated != _self_hash({name: value for name, value in body.items() if name != "sha256"}):
@@ -143,11 +150,7 @@ def _hashes(fields: Fields) -> tuple[str | None, ...]:
 
 def _check_items(subset: FrozenSubset, fields: Fields) -> None:
     keys = subset.item_keys
-    if (
-        not subset.name
-        or subset.name in {".", ".."}
-        or any(c in '/\\:*?"<>|' or not c.isprintable() for c in subset.name)
-    ):
+    if not is_name(subset.name):
         raise fields.refuse(f"the name {subset.name!r} cannot be the name of a file.")
     benchmark = of_task(subset.benchmark)
     if benchmark.total_items not in (None, subset.total_items):

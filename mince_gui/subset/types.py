@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mince_gui.base.draws import bound_title
+
 SCHEMA = 1
 """Version of the subset file and of the pack's manifest."""
 
@@ -16,8 +18,9 @@ class FrozenSubset:
 
     `item_keys` are in canonical order; `hashes[i]` is the canonical content hash of `item_keys[i]`,
     None where the calibration logs carried no docs. `n == total_items` and sampler "full" make a
-    full benchmark. `evidence` is the sizing that justified n (rule, tau, step, p95_pp, pool, ...);
-    `drift_table` the calibration models' signed drift at freeze time:
+    full benchmark. `revision` is the SHA-256 of the dataset files that a full benchmark was made from; "" for a drawn
+    subset: logs name no revision of their dataset, so the hashes alone tell it. `evidence` is the sizing that
+    justified n (rule, tau, step, p95_pp, pool, ...); `drift_table` the calibration models' signed drift at freeze time:
     {model: {metric: [full percent, subset percent, drift pp]}}.
     """
 
@@ -40,6 +43,17 @@ class FrozenSubset:
         """The bound at freeze time in pp; None where no sizing justified n."""
         value = self.evidence.get("p95_pp")
         return float(value) if value is not None else None
+
+    @property
+    def rule(self) -> str | None:
+        """The worst-case rule of the bound; None where no sizing justified n."""
+        value = self.evidence.get("rule")
+        return str(value) if value is not None else None
+
+    @property
+    def bound_title(self) -> str:
+        """What its bound is called, as `bound_title` says."""
+        return bound_title(self.sampler)
 
 
 @dataclass(frozen=True)

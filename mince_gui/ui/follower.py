@@ -11,6 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from mince_gui.app.report import own_full_run
+from mince_gui.base.draws import UNIFORM
 from mince_gui.base.errors import MinceError
 from mince_gui.base.events import Ended, Event, ItemDone, Progress, Started, Warned, from_json
 from mince_gui.store import Workspace
@@ -84,7 +85,7 @@ class _View:
         self._notices: list[str] = []
         # A part of a subset is not the subset, and a bound is one of uniform draws: it does not hold for others.
         subset = stored_runs.subset_of(ws, run)
-        own = run.plan.items == run.plan.subset_items and subset.sampler == "uniform"
+        own = run.plan.items == run.plan.subset_items and subset.sampler in UNIFORM
         self._bound = subset.p95_pp if own else None
         self._shown: tuple[object, ...] | None = None
 

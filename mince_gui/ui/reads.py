@@ -63,11 +63,6 @@ class SubsetRow:
     stored: StoredSubset | None
     pack: StoredPack | None
 
-    @property
-    def drawn_uniformly(self) -> bool:
-        """Whether the sizing's bound, which is one for uniform draws, is the subset's own."""
-        return self.sampler in ("uniform", "full")
-
 
 @dataclass(frozen=True)
 class Judged:

@@ -55,10 +55,81 @@ def test_a_later_run_is_stored_beside_the_earlier_one(tmp_path: Path) -> None:
     write(tmp_path / "logs", "m", rows(30, 20), STAMPS[1])
     second = import_logs(workspace, look([tmp_path / "logs"]))
     assert [(log.timestamp, log.new, log.others) for log in second.imported] == [
-        (STAMPS[0], False, 0),
+        (STAMPS[0], False, 1),
         (STAMPS[1], True, 1),
     ]
     assert [log.timestamp for log in list_logs(workspace)] == list(reversed(STAMPS))
+
+
+def test_the_items_are_those_of_the_whole_benchmark_as_far_as_the_run_says(tmp_path: Path) -> None:
+    path = write(tmp_path / "logs", "said", rows(50, 10))
+    results = {
+        "model_name": "said",
+        "n-samples": {"tiny": {"original": 1_000, "effective": 50}},
+        "config": {"limit": 50},
+    }
+    (path.parent / f"results_{STAMPS[0]}.json").write_text(json.dumps(results), encoding="utf-8")
+    write(tmp_path / "logs", "unsaid", rows(50, 20))
+    summary = import_logs(tmp_path / "ws", look([tmp_path / "logs"]))
+    expected = [("said", 50, 1_000), ("unsaid", 50, None)]
+    assert [(log.model, log.items, log.total_items) for log in summary.imported] == expected
+    assert [(log.model, log.items, log.total_items) for log in list_logs(tmp_path / "ws")] == expected
+
+
+def test_a_given_name_is_made_fit_to_be_stored_and_an_empty_one_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "logs", "m", rows(30, 10))
+    summary = import_logs(tmp_path / "ws", look([tmp_path / "logs"]), model=" my\nown \x1b[31mname ")
+    assert [log.model for log in summary.imported] == ["my own [31mname"]
+    for name in ("", " \n", "\x1b"):
+        with pytest.raises(UsageError, match="it is empty"):
+            import_logs(tmp_path / "ws", look([tmp_path / "logs"]), model=name)
+
+
+def test_how_many_of_the_runs_are_whole_is_said(tmp_path: Path) -> None:
+    cut = {"model_name": "m", "config": {"limit": 30}}
+    for stamp in STAMPS:
+        path = write(tmp_path / "logs", "m", rows(30, 10), stamp)
+        (path.parent / f"results_{stamp}.json").write_text(json.dumps(cut), encoding="utf-8")
+    first = import_logs(tmp_path / "ws", look([tmp_path / "logs"]))
+    assert [(log.others, log.whole, log.together) for log in first.imported] == [(1, 0, False)] * 2
+    write(tmp_path / "logs", "m", rows(60, 10), "2026-03-01T00-00-00.000001")
+    second = import_logs(tmp_path / "ws", look([tmp_path / "logs"]))
+    assert [(log.others, log.whole, log.together) for log in second.imported] == [(2, 1, False)] * 3
+
+
+def test_a_results_file_that_comes_later_makes_the_stored_log_partial(tmp_path: Path) -> None:
+    path = write(tmp_path / "logs", "m", rows(50, 10))
+    first = import_logs(tmp_path / "ws", look([tmp_path / "logs"]))
+    assert [(log.new, log.checks) for log in first.imported] == [(True, ())]
+    results = path.parent / f"results_{STAMPS[0]}.json"
+    body = {"model_name": "m", "config": {"limit": 50}, "n-samples": {"tiny": {"original": 1_000, "effective": 50}}}
+    results.write_text(json.dumps(body), encoding="utf-8")
+    second = import_logs(tmp_path / "ws", look([tmp_path / "logs"]))
+    assert [(log.new, log.updated) for log in second.imported] == [(False, True)]
+    (stored,) = list_logs(tmp_path / "ws")
+    assert stored.checks == second.imported[0].checks
+    assert [(check.kind, check.severity) for check in stored.checks] == [("partial", "refusal")]
+    with Workspace(tmp_path / "ws") as ws, pytest.raises(InputError):
+        build_matrix(stored_logs.benchmark_of("tiny"), stored_logs.pool(ws, "tiny"))
+
+    results.unlink()
+    third = import_logs(tmp_path / "ws", look([tmp_path / "logs"]))
+    assert [(log.updated, log.checks) for log in third.imported] == [(False, stored.checks)]
+    assert list_logs(tmp_path / "ws") == [stored]
+
+
+def test_content_read_in_a_wrong_encoding_is_mended_by_the_next_import(tmp_path: Path) -> None:
+    content = rows(30, 10)
+    for row in content:
+        row["doc"]["q"] += " \u00e9"
+    path = write(tmp_path / "logs", "m", content)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in content), encoding="utf-8")
+    import_logs(tmp_path / "ws", look([tmp_path / "logs"], encoding="cp1252"))
+    again = import_logs(tmp_path / "ws", look([tmp_path / "logs"]))
+    assert [(log.new, log.updated) for log in again.imported] == [(False, True)]
+    import_logs(tmp_path / "other", look([tmp_path / "logs"]))
+    with Workspace(tmp_path / "ws") as ws, Workspace(tmp_path / "other") as other:
+        assert stored_logs.content_hashes(ws, "tiny") == stored_logs.content_hashes(other, "tiny")
 
 
 def test_an_archive_is_stored_under_its_own_place(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mince_gui.app.freeze import freeze
+from mince_gui.app.freeze import Frozen, freeze
 from mince_gui.app.pack import pack
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import CancelledError, InputError, UsageError
@@ -131,6 +131,10 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path, prepared: Path) ->
     file = tmp_path / "e.npy"
     with pytest.raises(UsageError, match="kmeans sampler alone"):
         freeze(prepared, "demo-math", 60, embeddings=file)
+    with pytest.raises(UsageError, match="--dataset would serve the kmeans sampler alone"):
+        freeze(prepared, "demo-math", 60, dataset=tmp_path)
+    with pytest.raises(UsageError, match="--dataset would serve --embedding-model alone"):
+        freeze(prepared, "demo-math", 60, sampler="kmeans", embeddings=file, dataset=tmp_path)
     with pytest.raises(UsageError, match="from one source"):
         freeze(prepared, "demo-math", 60, sampler="kmeans")
     with pytest.raises(UsageError, match="501 items cannot be drawn from 500"):
@@ -153,6 +157,30 @@ def test_a_dataset_that_is_not_that_of_the_logs_is_refused_with_the_item_named(
             freeze(workspace, TASK.name, 12, sampler="kmeans", embedding_model=dataset.parent, dataset=dataset)
     with pytest.raises(InputError, match="is a pack of demo-choice"):
         freeze(workspace, TASK.name, 12, sampler="kmeans", embedding_model=dataset.parent, dataset=other)
+
+
+def test_subsets_of_other_embeddings_live_under_names_of_their_own(tmp_path: Path, prepared: Path) -> None:
+    files = []
+    for k in (5, 7):
+        groups = np.arange(500) % k
+        vectors = np.eye(k)[groups] + np.random.default_rng(0).normal(size=(500, k)) * 0.05
+        files.append(tmp_path / f"e{k}.npy")
+        np.save(files[-1], vectors)
+
+    def go(file: Path, name: str | None = None) -> Frozen:
+        return freeze(prepared, "demo-math", 41, sampler="kmeans", embeddings=file, name=name)
+
+    first = go(files[0])
+    with pytest.raises(UsageError, match="another subset demo-math-41-kmeans") as caught:
+        go(files[1])
+    assert "--name" in caught.value.remedy
+    second = go(files[1], "mine")
+    assert (second.subset.name, second.path.name, second.path.is_absolute()) == ("mine", "mine.json", True)
+    first.path.rename(tmp_path / "moved.json")
+    assert go(files[1]).subset.item_keys == second.subset.item_keys
+    for name, what in (("demo-math-full", "the whole benchmark"), ("ifeval-250", "comes with mince")):
+        with pytest.raises(UsageError, match=what):
+            go(files[1], name)
 
 
 def test_a_cancel_leaves_no_file(tmp_path: Path, prepared: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mince_gui.app.freeze import freeze
-from mince_gui.app.pack import pack
+from mince_gui.app.pack import differing_words, pack
 from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.events import Event, Warned
 from mince_gui.base.paths import resources
@@ -56,8 +56,25 @@ def test_a_whole_benchmark_is_checked_against_the_logs_of_the_workspace(tmp_path
     forged = [{**row, "answer": "#### 1"} for row in rows]
     with pytest.raises(InputError, match="1319 of the 1319 items of gsm8k-full read differently"):
         pack(tmp_path / "ws", _dataset(tmp_path, forged), all_of="gsm8k")
-    taken = pack(tmp_path / "ws", _dataset(tmp_path, forged), all_of="gsm8k", accept_revision=True).pack
-    assert len(taken.accepted_differences) == 1319
+    with pytest.raises(InputError, match="another dataset, not another revision"):
+        pack(tmp_path / "ws", _dataset(tmp_path, forged), all_of="gsm8k", accept_revision=True)
+
+
+def test_accepted_differences_are_counted_in_one_warning_with_a_few_keys(tmp_path: Path, rows: Rows) -> None:
+    _store_log(tmp_path / "ws", rows, known=1200)
+    revised = [{**row, "answer": "#### 1"} if i < 500 else row for i, row in enumerate(rows)]
+    with Workspace(tmp_path / "ws") as ws:
+        ws.db.execute("UPDATE log_items SET content_sha256 = NULL WHERE item_key = '0'")
+    seen: list[Event] = []
+    taken = pack(
+        tmp_path / "ws", _dataset(tmp_path, revised), all_of="gsm8k", accept_revision=True, emit=seen.append
+    ).pack
+    said = [event.message for event in seen if isinstance(event, Warned) and "accepted" in event.message]
+    words = differing_words(taken)
+    told = 1319 - len(taken.unverified)
+    assert words == f"{len(taken.accepted_differences)} of {told:,} items differ in content from what was frozen"
+    keys = ", ".join(taken.accepted_differences[:5])
+    assert said == [f"{words}, and were accepted: {keys} and {len(taken.accepted_differences) - 5} more."]
 
 
 def test_without_logs_a_whole_benchmark_is_checked_against_the_subset_that_ships(tmp_path: Path, rows: Rows) -> None:

@@ -102,17 +102,18 @@ def test_differences_that_were_accepted_for_the_pack_are_in_the_report_and_nothi
     with gzip.open(folder() / "demo-math" / "test.jsonl.gz", "rt", encoding="utf-8") as file:
         docs = [json.loads(line) for line in file]
     other = tmp_path / "test.jsonl"
-    for doc in docs:
+    for doc in docs[::4]:
         doc["question"] += " Think."
     other.write_text("".join(json.dumps(doc) + "\n" for doc in docs), encoding="utf-8")
     made = pack(workspace, other, subset="demo-math-175", accept_revision=True, out=tmp_path / "other.mincepack")
     run_id = create(workspace, RunOrder(model_dir(), str(made.path)))
     execute(workspace, run_id)
     report = compute(workspace, run_id)
-    assert len(report.content.accepted) == 175
+    differing = [key for key in made.pack.subset.item_keys if int(key) % 4 == 0]
+    assert list(report.content.accepted) == differing
     assert len(report.content.pack_sha256) == 64
     assert report.verdict == "not judged"
-    assert any("175 of 175 items differ in content" in warning for warning in report.warnings)
+    assert any(f"{len(differing)} of 175 items differ in content" in warning for warning in report.warnings)
 
 
 def test_a_run_of_choices_has_no_token_budget_and_says_by_which_rule_its_bound_was_made(workspace: Path) -> None:

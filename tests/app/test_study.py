@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from mince_gui.app.study import KINDS, Kind, StudyQuestion, study
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import CancelledError, UsageError
 from mince_gui.base.events import Ended, Event, Started
+from mince_gui.logs import detect, read
+from mince_gui.logs.types import PerItemLog
 from mince_gui.sizing.studies import (
     HoldoutStudy,
     LeaveOutStudy,
@@ -38,6 +41,19 @@ def workspace(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ask(kind: Kind, **more: Any) -> StudyQuestion:
     return StudyQuestion(kind, SizeQuestion(BENCHMARK, draws=400), **more)
+
+
+def _first_items(log: PerItemLog, count: int, model: str) -> PerItemLog:
+    """What a broken-off run of `model` would have left of the log."""
+    return dataclasses.replace(
+        log,
+        model=model,
+        keys=log.keys[:count],
+        categories=log.categories[:count],
+        hashes=log.hashes[:count],
+        passed={metric: values[:count] for metric, values in log.passed.items()},
+        trials={metric: values[:count] for metric, values in log.trials.items()},
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -71,6 +87,11 @@ def test_a_held_out_model_is_in_no_pool_and_drifts_on_the_pool_s_own_subset(work
     assert {row.model for row in result.rows} == {HELD}
     assert result.n == result.sizing.n_star
     assert result.bound_pp == result.sizing.bound_at(result.n)
+    assert result.seeds == (0, 1, 2, 3, 4)
+    own = StudyQuestion("holdout", SizeQuestion(BENCHMARK, draws=400, seed=0), held=(HELD,), seeds=1)
+    other = study(workspace, own)
+    assert isinstance(other, HoldoutStudy)
+    assert other.seeds == (1,), "the plan's own draw is no other draw"
     ranked = study(workspace, ask("ranks", n=result.n, seeds=2))
     assert isinstance(ranked, RankStudy)
     scores = dict(zip(ranked.metrics[0].models, ranked.metrics[0].subset, strict=True))
@@ -150,6 +171,8 @@ def test_an_excluded_model_can_be_held_out_and_stays_out_of_every_pool(demo: Pat
         (StudyQuestion("holdout", SizeQuestion(BENCHMARK, models=(HELD,)), held=(HELD,)), "in --pool and in --held"),
         (ask("holdout", held=("nobody",)), "nobody"),
         (ask("tau", metrics=("accuracy",)), "There are: acc"),
+        (ask("samplers", dataset=Path("items.jsonl")), "--dataset is read for --embedding-model alone"),
+        (ask("samplers", embeddings=Path("v.npy"), dataset=Path("d")), "--dataset is read for --embedding-model alone"),
         (ask("ranks", n=10_000), "--n"),
         (ask("ranks", n=0), "--n"),
         (StudyQuestion("tau", SizeQuestion("nothing")), "nothing"),
@@ -163,6 +186,22 @@ def test_what_cannot_be_asked_is_refused_in_words(workspace: Path, question: Stu
     assert said in f"{caught.value.message} {caught.value.remedy}"
     assert isinstance(seen[-1], Ended)
     assert seen[-1].cause == "failed"
+
+
+def test_only_a_model_s_own_reasons_are_given_where_it_cannot_be_held_out(demo: Path, tmp_path: Path) -> None:
+    logs = [read(found) for found in detect([demo / "logs"]).found if found.benchmark.name == BENCHMARK]
+    cut = [
+        _first_items(logs[0], 10, "gpt-4"),
+        _first_items(logs[1], 20, "gpt-4o"),
+        _first_items(logs[2], 30, "gpt-4 b"),
+    ]
+    with Workspace(tmp_path) as ws:
+        for log in (*cut, *logs[3:]):
+            stored_logs.add(ws, log)
+    with pytest.raises(UsageError, match="gpt-4 cannot be held out") as caught:
+        study(tmp_path, ask("holdout", held=("gpt-4",), seeds=1))
+    assert "it has 10 of" in caught.value.message
+    assert caught.value.message.count("is left out") == 1
 
 
 def test_holding_out_every_model_leaves_no_pool(workspace: Path) -> None:

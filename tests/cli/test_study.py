@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mince_gui.cli import main
-from mince_gui.cli.study import as_csv
+from mince_gui.cli.study import as_csv, print_study, short_names
 from mince_gui.sizing.studies import Table
 
 
@@ -16,6 +18,27 @@ def workspace(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("study"))
     assert main(["import", str(demo / "logs"), "--workspace", folder]) == 0
     return folder
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A study of two models whose names are `length` characters longer than they need to be."""
+
+    length: int
+    kind: str = "leave-out"
+    warnings: tuple[str, ...] = ()
+
+    def table(self) -> Table:
+        names = tuple(f"model-{k}-{'x' * self.length}" for k in range(2))
+        return Table(
+            ("removed", "drift_model"), ((" + ".join(names), names[0]),), (0,), names, ("removed", "drift_model")
+        )
+
+    def summary(self) -> tuple[str, ...]:
+        return ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {}
 
 
 def run(workspace: str, *words: str) -> int:
@@ -50,6 +73,23 @@ def test_the_csv_file_has_every_row_at_full_precision(
     assert float(read[0]["p95_pp"]) == rows[0]["p95_pp"]
 
 
+def test_the_whole_path_of_a_file_is_said(
+    workspace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(workspace, "tau", "--out", "new/folder/table.csv") == 0
+    written = tmp_path.resolve() / "new" / "folder" / "table.csv"
+    assert f"Written to {written}" in capsys.readouterr().out
+    assert written.is_file()
+
+
+def test_the_bound_is_headed_by_its_quantile(workspace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(workspace, "tau", "--quantile", "0.5") == 0
+    head = capsys.readouterr().out.splitlines()[0]
+    assert "P50" in head
+    assert "95" not in head
+
+
 def test_both_rules_are_for_seeds_alone(workspace: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(workspace, "seeds", "--seeds", "2", "--worst", "both") == 0
     out = capsys.readouterr().out
@@ -61,6 +101,8 @@ def test_both_rules_are_for_seeds_alone(workspace: str, capsys: pytest.CaptureFi
     ("words", "said"),
     [
         (["tau", "--n", "50"], "--n is for samplers, ranks, holdout"),
+        (["tau", "--tau", "2"], "not for tau. Use --taus."),
+        (["samplers", "--dataset", "."], "--dataset is read for --embedding-model alone"),
         (["ranks", "--taus", "1"], "--taus is for tau"),
         (["leave-out", "--seeds", "3"], "--seeds is for"),
         (["tau", "--most-out", "2"], "--most-out is for leave-out"),
@@ -81,3 +123,26 @@ def test_what_a_study_does_not_take_is_refused_by_name(
 def test_what_is_not_there_is_an_empty_cell_and_text_is_no_formula() -> None:
     table = Table(("model", "n_star"), (("=1+1", None), ("a,b", 5)), (0, 1))
     assert list(csv.reader(as_csv(table).splitlines())) == [["model", "n_star"], ["'=1+1", ""], ["a,b", "5"]]
+
+
+def test_names_are_cut_where_no_other_name_begins_alike() -> None:
+    names = ("a/Qwen2.5-0.5B-Instruct", "a/Qwen2.5-0.5B-Instruct-GPTQ", "b/aya", "b/claude-3-opus-20240229")
+    assert list(short_names(names).values()) == [
+        "Qwen2.5-0.5B-Instruct",
+        "Qwen2.5-0.5B-Instruct-~",
+        "aya",
+        "claude-3-o~",
+    ]
+    assert short_names(("a/model", "b/model")) == {"a/model": "a/model", "b/model": "b/model"}
+
+
+def test_a_table_too_wide_for_a_screen_shortens_names_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    print_study(Wide(60))
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 120
+    assert "model-0-xx~ + model-1-xx~" in out
+    assert "Names of models are shortened" in out
+    print_study(Wide(8))
+    out = capsys.readouterr().out
+    assert "model-0-xxxxxxxx + model-1-xxxxxxxx" in out
+    assert "shortened" not in out

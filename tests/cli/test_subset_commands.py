@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,48 @@ def test_freeze_by_kmeans_says_how_many_clusters(tiny: Path, capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)["clusters"] == 6
 
 
+def test_a_bound_is_called_that_of_uniform_draws_where_another_sampler_drew(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ws = ["--workspace", str(tiny / "ws")]
+    np.save(tiny / "e.npy", np.eye(6)[np.arange(60) % 6] + np.random.default_rng(0).normal(size=(60, 6)) * 0.05)
+    groups = ["--sampler", "kmeans", "--embeddings", str(tiny / "e.npy"), "--name", "mine"]
+    assert main(["size", "--benchmark", "tiny", "--sizes", "10,20,30", *ws]) == 0
+    capsys.readouterr()
+    for words, name, title in (([], "tiny-20", "bound"), (groups, "mine", "bound of uniform draws")):
+        request = ["freeze", "--benchmark", "tiny", "--n", "20", *words, *ws]
+        assert main(request) == 0
+        assert re.search(
+            rf"{name}: 20 of 60 items, seed 42, {title} [0-9.]+ pp, rule per-model", capsys.readouterr().out
+        )
+        assert main(["freeze", "--benchmark", "tiny", "--n", "20", *words, *ws, "--json"]) == 0
+        body = json.loads(capsys.readouterr().out)
+        assert (body["name"], body["bound"], body["rule"]) == (name, title, "per-model")
+        assert body["sampler"] == ("kmeans" if words else "uniform")
+    assert main(["subsets", *ws]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"mine +kmeans +20/60 +bound of uniform draws [0-9.]+ pp, rule per-model", shown)
+    assert main(["subsets", "--json", *ws]) == 0
+    listed = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)["subsets"]}
+    assert {name: (entry["sampler"], entry["bound"]) for name, entry in listed.items()} == {
+        "tiny-20": ("uniform", "bound"), "mine": ("kmeans", "bound of uniform draws"),
+    }  # fmt: skip
+
+
+def test_the_number_of_accepted_differences_is_said(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ws = ["--workspace", str(tiny / "ws")]
+    assert main(["freeze", "--benchmark", "tiny", "--n", "30", *ws]) == 0
+    text = (tiny / "test.jsonl").read_text(encoding="utf-8")
+    (tiny / "test.jsonl").write_text(text.replace("item 1", "thing 1"), encoding="utf-8")
+    words = ["pack", "--subset", "tiny-30", "--dataset", str(tiny / "test.jsonl"), *ws]
+    assert main(words) == 3
+    capsys.readouterr()
+    assert main([*words, "--accept-revision", "--json"]) == 0
+    count = len(json.loads(capsys.readouterr().out)["accepted"])
+    assert main([*words, "--accept-revision"]) == 0
+    assert f"tiny-30: 30 items; {count} of 30 items differ in content" in capsys.readouterr().out
+
+
 def test_a_frozen_subset_is_packed_and_exported(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ws = ["--workspace", str(tiny / "ws")]
     assert main(["freeze", "--benchmark", "tiny", "--n", "10", *ws]) == 0
@@ -70,6 +113,8 @@ def test_a_frozen_subset_is_packed_and_exported(tiny: Path, capsys: pytest.Captu
         (["export", "gsm8k-400", "--as", "xml"], 2, "'xml' is not one of"),
         (["export", "gsm8k-400", "--as", "lm-eval", "--task", "mmlu"], 2, "no task of GSM8K"),
         (["freeze", "--benchmark", "tiny", "--n", "5", "--embeddings", "FILE"], 2, "kmeans sampler alone"),
+        (["freeze", "--benchmark", "tiny", "--n", "5", "--dataset", "FILE"], 2, "--dataset would serve the kmeans"),
+        (["freeze", "--benchmark", "tiny", "--n", "5", "--name", "a/b"], 2, "cannot be the name of a file"),
         (["freeze", "--benchmark", "tiny", "--n", "5", "--sampler", "kmeans", "--embeddings", "FILE"], 3, "neither a"),
         (["pack", "--all", "mmlu", "--dataset", "FILE"], 3, "no 'subject'"),
         (["pack", "--all", "mmlu", "--dataset", "FOLDER"], 3, "no test set of MMLU"),

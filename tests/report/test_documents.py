@@ -185,8 +185,17 @@ def test_a_stratified_subset_has_no_exact_interval_and_no_bound_of_its_own(
         "approximate, as if drawn uniformly", "approximate, linearised",
     }  # fmt: skip
     assert report.bound is not None
-    assert report.bound.name == "P95 of uniform draws, rule per-model"
-    assert "the bound is not its own" in report.bound.meaning
+    assert (report.bound.title, report.bound.name) == ("bound of uniform draws", "P95, rule per-model")
+    note = "The bound is the bound of uniform draws; this subset was drawn by another sampler (stratified)."
+    assert report.bound.meaning.endswith(note)
+    assert sum(warning.startswith(note) for warning in report.warnings) == 1
+    judged = [metric.reason for metric in report.metrics if metric.verdict in ("inside", "outside")]
+    assert judged
+    assert all("the bound of uniform draws (P95, rule per-model)" in reason for reason in judged)
+    for text in all_documents(report):
+        assert "the bound of uniform draws (P95, rule per-model)" in text
+        assert "bound of the frozen subset" not in text
+    assert "bound of uniform draws 4.6 pp (P95, rule per-model)" in report.banner
     assert any("stratified" in warning for warning in report.warnings)
     for text in all_documents(report):
         assert "stratified" in text

@@ -28,7 +28,7 @@ from mince_gui.subset import (
 
 @pytest.fixture
 def sizing(matrix: ScoreMatrix) -> SizingResult:
-    return size(matrix, make_plan(matrix, sizes=(10, 20, 30)))
+    return size(matrix, make_plan(matrix, sizes=(10, 20, 30), tau_pp=30.0))
 
 
 def test_a_frozen_subset_holds_the_drawn_items_with_their_hashes(matrix: ScoreMatrix, sizing: SizingResult) -> None:
@@ -75,6 +75,28 @@ def test_an_n_that_was_no_candidate_has_no_bound_and_says_so(matrix: ScoreMatrix
     assert subset.p95_pp is None
     assert any("25 was no candidate size" in warning for warning in subset.evidence["warnings"])
     assert freeze(matrix, n=25, sizing=None).evidence == {}
+
+
+def test_another_samplers_subset_says_in_its_file_whose_bound_it_has(
+    tmp_path: Path, matrix: ScoreMatrix, sizing: SizingResult
+) -> None:
+    subset = freeze(matrix, n=20, sizing=sizing, sampler="stratified")
+    assert subset.bound_title == "bound of uniform draws"
+    write_subset(tmp_path / "s.json", subset)
+    assert read_subset(tmp_path / "s.json").evidence["warnings"][-1] == (
+        "The bound is the bound of uniform draws; this subset was drawn by another sampler (stratified)."
+    )
+    uniform = freeze(matrix, n=20, sizing=sizing)
+    assert (uniform.bound_title, uniform.rule) == ("bound", "per-model")
+    without = freeze(matrix, n=25, sizing=sizing, sampler="stratified")
+    for other in (uniform, without):
+        assert not any("uniform draws" in warning for warning in other.evidence["warnings"])
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a\\b", "a:b", "a\n"])
+def test_a_name_that_no_file_can_have_is_refused(matrix: ScoreMatrix, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be the name of a file"):
+        freeze(matrix, n=20, sizing=None, name=name)
 
 
 def test_the_drift_table_is_signed_and_leaves_out_pairs_with_missing_items(matrix: ScoreMatrix) -> None:
@@ -199,6 +221,12 @@ def test_a_changed_file_is_refused(tmp_path: Path, matrix: ScoreMatrix, change: 
         (lambda body: body["evidence"]["curve_pp"].pop(), "'curve_pp' of the evidence"),
         (lambda body: body["evidence"]["sizes"].reverse(), "'sizes' of the evidence do not rise"),
         (lambda body: body["evidence"].update(n_star=25), "'n_star' of the evidence is none of its sizes"),
+        (lambda body: body["evidence"].update(n_star=10), "'n_star' of the evidence is not what its curve gives"),
+        (lambda body: body["evidence"].update(tau_pp=1e-9), "'n_star' of the evidence is not what its curve gives"),
+        (lambda body: body["evidence"].pop("tau_pp"), "'n_star' of the evidence is not what its curve gives"),
+        (lambda body: body["evidence"].update(gain_pp=0.0001), "'gain_pp' of the evidence is not what its curve gives"),
+        (lambda body: body["evidence"].update(gain_pp=None), "'gain_pp' of the evidence is not what its curve gives"),
+        (lambda body: body["drift_table"].update(z={"m": [50, 60, 10]}), "drift table has 'z', which is no model of"),
         (lambda body: body["drift_table"]["a"].update(m=[50, 60, 0.1]), "drift table of a, m is not two scores"),
         (lambda body: body["drift_table"]["a"].update(m=[50, 160, 110]), "drift table of a, m is not two scores"),
         (lambda body: body.update(drift_table={"a": {"m": [1, 2]}}), "drift table of a, m"),

@@ -71,6 +71,20 @@ def test_an_accepted_difference_is_recorded_and_survives_the_file(
     assert read_pack(tmp_path / "p.mincepack") == pack
 
 
+def test_a_dataset_of_which_more_than_half_differs_is_another_and_never_accepted(
+    subset: FrozenSubset, dataset: Dataset
+) -> None:
+    half = subset.n // 2
+    for key in subset.item_keys[:half]:
+        dataset = changed(dataset, key)
+    assert len(build_pack(subset, dataset, accept_revision=True).accepted_differences) == half
+    for accept in (False, True):
+        with pytest.raises(InputError, match="another dataset, not another revision") as caught:
+            build_pack(subset, changed(dataset, subset.item_keys[half]), accept_revision=accept)
+        assert f"{half + 1} of the {subset.n} items" in caught.value.message
+        assert "--accept-revision" not in caught.value.remedy
+
+
 def test_a_difference_outside_the_subset_does_not_matter(subset: FrozenSubset, dataset: Dataset) -> None:
     outside = next(key for key in dataset.items if key not in subset.item_keys)
     assert build_pack(subset, changed(dataset, outside)).accepted_differences == ()

@@ -140,6 +140,21 @@ def test_other_samplers_and_whole_benchmarks_survive_the_way_out_and_in(tmp_path
         assert (found.item_keys, found.sampler, found.seed) == (subset.item_keys, subset.sampler, subset.seed)
 
 
+def test_a_stratified_artifact_of_items_without_categories_is_refused(tmp_path: Path) -> None:
+    body = {**_artifact("gsm8k", 20), "strategy": "stratified"}
+    with pytest.raises(InputError, match="items of GSM8K have no categories"):
+        read_artifact(_write(tmp_path / "a.json", body))
+
+
+def test_a_drift_of_a_model_that_the_artifact_does_not_list_is_refused(tmp_path: Path) -> None:
+    body = _artifact("gsm8k", 20)
+    body["drift"]["org__z"] = body["drift"]["org__a"]
+    with pytest.raises(InputError, match="'org__z', which is no model of"):
+        read_artifact(_write(tmp_path / "a.json", body))
+    del body["models"]
+    assert read_artifact(_write(tmp_path / "a.json", body)).evidence["pool"] == ["org__a", "org__z"]
+
+
 def test_item_texts_are_written_only_from_a_pack_and_shortened(tmp_path: Path) -> None:
     subset = _bundled("ifeval")
     write_artifact(tmp_path / "bare.json", subset)

@@ -103,6 +103,17 @@ def test_a_table_may_have_one_column_per_dimension(tmp_path: Path) -> None:
     assert read_embeddings(path, GSM8K, KEYS).vectors.tolist() == VECTORS.tolist()
 
 
+def test_other_numbers_are_no_dimensions_and_the_columns_taken_are_named(tmp_path: Path) -> None:
+    columns = {"d2": VECTORS[:, 1].astype(int), "d10": VECTORS[:, 2], "d1": VECTORS[:, 0]}
+    filled = {f"d{i}": np.zeros(4) for i in range(3, 10)}
+    extra = {"score": np.ones(4), "id2": np.ones(4), "doc_id": np.arange(4)}
+    found = read_embeddings(_parquet(tmp_path / "e.parquet", **extra, **columns, **filled), GSM8K, KEYS)
+    assert found.vectors[:, [0, 1, 9]].tolist() == VECTORS.tolist()
+    assert (found.source["columns"], found.source["dimensions"]) == ("d1 to d10", 10)
+    lists = _parquet(tmp_path / "l.parquet", key=[*KEYS], score=np.ones(4), vector=VECTORS.tolist())
+    assert read_embeddings(lists, GSM8K, KEYS).source["columns"] == "vector"
+
+
 def test_mmlu_keys_may_be_two_columns(tmp_path: Path) -> None:
     keys = ("anatomy/0", "anatomy/1", "virology/0", "virology/1")
     path = _parquet(
@@ -125,7 +136,13 @@ def test_mmlu_keys_may_be_two_columns(tmp_path: Path) -> None:
         ({"key": [*KEYS], "v": [[1.0, 2.0], [1.0], [1.0, 2.0], [1.0, 2.0]]}, "item 1 is not 2 numbers long"),
         ({"key": [*KEYS], "v": [[1.0, 2.0], None, [1.0, 2.0], [1.0, 2.0]]}, "item 1 is not 2 numbers long"),
         ({"key": [*KEYS], "v": [[1.0], [2.0], [None], [3.0]]}, "not finite numbers, the first of item 2"),
-        ({"key": [*KEYS], "v": [1.0, None, 2.0, 3.0]}, "not finite numbers, the first of item 1"),
+        ({"key": [*KEYS], "v0": [1.0, None, 2.0, 3.0], "v1": [1.0] * 4}, "not finite numbers, the first of item 1"),
+        ({"key": [*KEYS], "score": [1.0] * 4, "id2": [2.0] * 4}, r"no column of vectors \(score, id2\)"),
+        ({"key": [*KEYS], "d0": [1.0] * 4, "d2": [1.0] * 4}, "d0 to d2 are not numbered from 0 or 1 on without a gap"),
+        (
+            {"key": [*KEYS], "d0": [1.0] * 4, "d1": [1.0] * 4, "q1": [1.0] * 4, "q2": [1.0] * 4},
+            r"several groups of numbered columns \(d\.\.\., q\.\.\.\)",
+        ),
     ],
 )
 def test_a_wrong_table_is_refused_with_the_item_named(tmp_path: Path, columns: dict[str, Any], named: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QFormLayout, QSpinBox, QWidget
 
+from mince_gui.base.draws import UNIFORM
 from mince_gui.report import format as fmt
 from mince_gui.sizing.types import SizingResult
 from mince_gui.ui.reads import Pool
@@ -169,7 +170,7 @@ class FreezeDialog(QDialog):
         self.go.setEnabled(n > 0 and (embedded or not grouped))
         bound = self._sizing.bound_at(n) if self._sizing is not None else None
         if bound is not None:
-            of = "" if self.sampler.currentData() == "uniform" else ", for uniform draws"
+            of = "" if self.sampler.currentData() in UNIFORM else ", for uniform draws"
             self._bound.setText(f"{fmt.pp(bound, signed=False)} (P95 of the sizing shown{of})")
         elif self._sizing is None:
             self._bound.setText("none: this benchmark was not sized yet")

@@ -13,6 +13,7 @@ from mince_gui.app import export as exporting
 from mince_gui.app import pack as packing
 from mince_gui.app.export import Exported, Form
 from mince_gui.app.pack import Packed
+from mince_gui.base.draws import UNIFORM, bound_note, bound_title
 from mince_gui.benchmarks import BENCHMARKS
 from mince_gui.report import format as fmt
 from mince_gui.report.bound import quantile_name
@@ -40,13 +41,11 @@ _SAMPLERS = {"uniform": "uniform", "full": "full benchmark"}
 def _bound(shown: SubsetRow) -> str:
     """The bound; in brackets where it is one for uniform draws and the subset was drawn otherwise."""
     words = fmt.pp(shown.bound_pp, signed=False)
-    return words if shown.bound_pp is None or shown.drawn_uniformly else f"({words})"
+    return words if shown.bound_pp is None or shown.sampler in UNIFORM else f"({words})"
 
 
 def _bound_tip(shown: SubsetRow) -> str:
-    if shown.bound_pp is None or shown.drawn_uniformly:
-        return ""
-    return f"The bound of uniform draws: this subset was drawn otherwise ({shown.sampler}), so it is not its own."
+    return "" if shown.bound_pp is None else bound_note(shown.sampler)
 
 
 def _seed(shown: SubsetRow) -> str:
@@ -223,9 +222,9 @@ def _justified(shown: SubsetRow) -> list[tuple[str, str]]:
     """What justified n, as far as a sizing did."""
     assert shown.stored is not None
     evidence = shown.stored.subset.evidence
-    name = quantile_name(evidence.get("quantile")) + ("" if shown.drawn_uniformly else " of uniform draws")
     bound = fmt.pp(shown.bound_pp, signed=False, absent="none")
-    facts = [("Drift bound", bound if shown.bound_pp is None else f"{bound} ({name})")]
+    name = "" if shown.bound_pp is None else f" ({quantile_name(evidence.get('quantile'))})"
+    facts = [(bound_title(shown.sampler).capitalize(), bound + name)]
     if not evidence.get("rule"):
         return facts
     gain, star, pool = evidence.get("gain_pp"), evidence.get("n_star"), evidence.get("pool")
