@@ -7,17 +7,26 @@ No seed is chosen: where one is needed it is the method's own, 42, and the sprea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 from mince_gui.logs import ScoreMatrix
 from mince_gui.sizing import candidate_sizes, make_plan, n_star, seed_curves, size
 from mince_gui.sizing.pairs import pairs_of
-from mince_gui.sizing.studies import Drawing, compare_samplers, drifts, leave_out, tau_sweep
+from mince_gui.sizing.studies import (
+    Drawing,
+    compare_samplers,
+    drifts,
+    leave_out,
+    ranks,
+    seeds_study,
+    spearman,
+    tau_sweep,
+)
 from mince_gui.subset import draw_uniform
 
 pytestmark = pytest.mark.shared
@@ -117,38 +126,29 @@ def test_without_lumps_all_cells_of_mmlu_and_gsm8k_agree(paper: Paper, made: Loa
     assert [row.n_star_smooth for row in study.rows] == table[name]["n_star"]
 
 
-def test_draws_as_the_public_tool_makes_them_give_every_published_cell_for_some_seed(
-    paper: Paper, made: Load, plain: Plain
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_by_draws_every_published_cell_of_the_tau_table_comes_up_for_some_seed(
+    paper: Paper, made: Load, plain: Plain, name: str
 ) -> None:
-    # A model's count right is one hypergeometric number per draw. Over seeds 0 to 19 each of the 18 cells comes up,
-    # the four that are not the exact ones as well: they are what the published seed happened to give.
+    # The four that are not the exact ones as well: they are what the published seed happened to give. n* is the first
+    # size with a small gain, so the sizes above the largest published one are left out for MMLU, to save time.
+    matrix = plain(made(name))
     table = paper["table7_tau"]
-    for benchmark in BENCHMARKS:
-        matrix = plain(made(benchmark))
-        total = matrix.total_items
-        right = np.unique(matrix.passed.sum(axis=2).astype(int))
-        step = paper["settings"]["step"][benchmark]
-        sizes = candidate_sizes(total, step)[: max(table[benchmark]["n_star"]) // step + 1]
-        curves = []
-        for seed in range(20):
-            rng = np.random.default_rng(seed)
-            curve = []
-            for n in sizes:
-                drawn = rng.hypergeometric(right[:, None], total - right[:, None], n, size=(len(right), 10_000))
-                drift = 100 * np.abs(drawn / n - right[:, None] / total)
-                curve.append(float(np.percentile(drift, 95, axis=1).max()))
-            curves.append(curve)
-        for tau, published in zip(table["tau_pp"], table[benchmark]["n_star"], strict=True):
-            assert published in {n_star(sizes, curve, tau) for curve in curves}, (benchmark, tau)
+    step = paper["settings"]["step"][name]
+    below = candidate_sizes(matrix.total_items, step)[: max(table[name]["n_star"]) // step + 1]
+    plan = make_plan(matrix, sizes=below if name == "mmlu" else None, method="draws")
+    study = seeds_study(matrix, plan, seeds=range(20), worst=("per-model",))
+    for tau, published in zip(table["tau_pp"], table[name]["n_star"], strict=True):
+        assert published in {n_star(plan.sizes, row.curve_pp, tau) for row in study.rows}, tau
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_every_published_p95_is_met_within_a_quarter_pp(paper: Paper, made: Load, plain: Plain, name: str) -> None:
+def test_every_published_p95_is_met_within_a_fifth_of_a_pp(paper: Paper, made: Load, plain: Plain, name: str) -> None:
     matrix = plain(made(name))
     result = size(matrix, make_plan(matrix, method="exact"))
     table = paper["table7_tau"][name]
     for n, published in zip(table["n_star"], table["p95_pp"], strict=True):
-        assert result.bound_at(n) == pytest.approx(published, abs=0.25)
+        assert result.bound_at(n) == pytest.approx(published, abs=0.2)
 
 
 def test_with_all_four_metrics_of_ifeval_seeds_move_p95_by_less_than_a_lump(paper: Paper, made: Load) -> None:
@@ -162,7 +162,9 @@ def test_with_all_four_metrics_of_ifeval_seeds_move_p95_by_less_than_a_lump(pape
         assert np.median(bounds) == pytest.approx(published, abs=0.25)
         assert bounds == pytest.approx(np.full(21, published), abs=100 / n), "no seed is a lump away"
     # Around tau = 1 pp a lump at 200 items decides, so n* is 250 for some seeds and 300 for the others.
-    assert {n_star(plan.sizes, curve.tolist(), 1.0) for curve in curves} == {250, 300}
+    found = Counter(n_star(plan.sizes, curve.tolist(), 1.0) for curve in curves[1:])
+    assert set(found) == {250, 300}
+    assert found[250] == pytest.approx(9, abs=2)
 
 
 @pytest.mark.parametrize("name", ["mmlu", "gsm8k"])
@@ -186,8 +188,8 @@ def test_leave_out_of_ifeval_is_unstable_only_without_both_models_near_half(
     table = paper["table3_leave_out"]
     both = {model.lower() for model in table["ifeval_unstable_all_remove"]}
     assert study.n_star == table["n_star_7"]["ifeval"]
+    assert study.stable == 93
     assert study.stable >= table["stable"]["ifeval"]
-    assert study.unstable
     assert all(both <= set(row.removed) for row in study.unstable)
     found = {row.removed: row.n_star for row in study.rows}
     for row in paper["table4_ifeval_unstable"]:
@@ -216,6 +218,7 @@ def test_with_all_four_metrics_of_ifeval_what_is_unstable_hangs_on_the_pool_s_ow
         shared = set.intersection(*(set(row.removed) for row in study.unstable))
         if study.n_star == paper["table3_leave_out"]["n_star_7"]["ifeval"]:
             assert both <= shared
+            assert study.stable is not None
             assert study.stable >= paper["table3_leave_out"]["stable"]["ifeval"]
         else:
             assert study.n_star == 300
@@ -224,20 +227,25 @@ def test_with_all_four_metrics_of_ifeval_what_is_unstable_hangs_on_the_pool_s_ow
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_the_largest_drift_of_a_removed_model_is_of_the_published_size(paper: Paper, made: Load, name: str) -> None:
-    # Which items are right is made up, so only the size can be compared: within the range over a hundred draws, at
-    # the sizes that the published combinations have.
+    # Which items are right is made up, so only the size can be compared: in the middle 90 of a hundred draws, at the
+    # sizes that the published combinations have.
     table = paper["table3_leave_out"]
     matrix = made(name)
     pairs = pairs_of(matrix)
     draw = uniform(matrix)
     sizes = {*table["n_star_3"][name], table["n_star_7"][name]}
     largest = [max(float(np.abs(drifts(pairs, draw(n, seed))).max()) for n in sizes) for seed in range(100)]
-    assert min(largest) < table["max_drift"][name] < max(largest)
+    least, most = np.percentile(largest, [5, 95])
+    assert least < table["max_drift"][name] < most
+    study = leave_out(matrix, make_plan(matrix), draw)
+    assert study.largest is not None
+    assert study.largest.drift_pp is not None
+    assert least < abs(study.largest.drift_pp) < most
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize(("name", "mean"), [("ifeval", 1.40), ("mmlu", 0.90), ("gsm8k", 1.54)])
 def test_uniform_draws_over_a_hundred_seeds_have_the_mean_drift_of_figure_3(
-    paper: Paper, made: Load, name: str
+    paper: Paper, made: Load, name: str, mean: float
 ) -> None:
     matrix = made(name)
     n = paper["table1"]["n_star"][name]
@@ -247,6 +255,7 @@ def test_uniform_draws_over_a_hundred_seeds_have_the_mean_drift_of_figure_3(
     low, high = paper["figure3_samplers"]["mean_drift_range"][name]
     near = paper["figure3_samplers"]["max_difference_pp"]
     assert low - near <= study.samplers[0].mean_pp <= high + near
+    assert study.samplers[0].mean_pp == pytest.approx(mean, abs=0.05)
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -262,14 +271,24 @@ def test_published_drift_lies_among_that_of_a_hundred_uniform_draws(paper: Paper
     assert size_of.max(axis=1).min() < table["max"] < size_of.max(axis=1).max()
 
 
-def test_published_drift_and_spearman_follow_from_the_published_scores(paper: Paper) -> None:
+def test_spearman_of_the_published_scores_is_the_published_one(paper: Paper) -> None:
     for benchmark, name in (("ifeval", "ifeval_inst_strict"), ("mmlu", "mmlu"), ("gsm8k", "gsm8k")):
         table = paper["table1"][name]
-        drift = np.abs(np.array(table["subset"]) - np.array(table["full"]))
-        assert drift == pytest.approx(table["drift"], abs=0.011)
-        assert drift.mean() == pytest.approx(table["mean"], abs=0.011)
-        rho = float(spearmanr(table["full"], table["subset"]).statistic)
+        rho = spearman(np.array(table["full"]), np.array(table["subset"]))
         assert rho == pytest.approx(paper["table1"]["spearman"][benchmark], abs=0.005)
+
+
+@pytest.mark.parametrize(("name", "mean"), [("ifeval", 0.985), ("mmlu", 0.970), ("gsm8k", 0.980)])
+def test_over_a_hundred_seeds_the_ranks_are_kept_about_as_published(
+    paper: Paper, made: Load, name: str, mean: float
+) -> None:
+    matrix = made(name)
+    sizing = size(matrix, make_plan(matrix, draws=100), by_seed=False)
+    study = ranks(matrix, sizing, paper["table1"]["n_star"][name], uniform(matrix), seeds=range(100))
+    for row in study.metrics:
+        assert row.seeds_without_rho == 0
+        assert row.rho_by_seed.mean() == pytest.approx(mean, abs=0.005)
+        assert row.rho_by_seed.min() < paper["table1"]["spearman"][name] <= row.rho_by_seed.max() + 1e-9
 
 
 def test_our_frozen_ifeval_subset_has_as_many_instructions_as_the_paper_s(paper: Paper, made: Load) -> None:

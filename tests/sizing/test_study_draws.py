@@ -16,6 +16,7 @@ from mince_gui.logs import ScoreMatrix
 from mince_gui.logs.types import FloatArray
 from mince_gui.sizing import make_plan, size
 from mince_gui.sizing.studies import compare_samplers, holdout, ranks, seeds_study, spearman
+from mince_gui.sizing.types import Worst
 
 Make = Callable[..., ScoreMatrix]
 ITEMS = 800
@@ -70,6 +71,11 @@ def test_one_seed_has_no_standard_error(make_matrix: Make) -> None:
     matrix = make_matrix(plain())
     study = compare_samplers(matrix, size(matrix, make_plan(matrix)), 200, 5.0, {"uniform": uniform}, seeds=[7])
     assert study.to_json()["rows"][0]["mean_error_pp"] is None
+    two = compare_samplers(
+        matrix, study.sizing, 200, 5.0, {"uniform": uniform, "first": first}, seeds=[7], notes=["A note."]
+    )
+    assert "nan" not in " ".join(two.summary())
+    assert two.summary()[-1] == "A note."
 
 
 def test_ranks_are_spearman_s_on_the_scores_they_show(make_matrix: Make) -> None:
@@ -82,6 +88,57 @@ def test_ranks_are_spearman_s_on_the_scores_they_show(make_matrix: Make) -> None
     assert row.rho < 1, "60 items must not keep the whole order, or the test shows nothing"
     assert len(row.rho_by_seed) == 20
     json.dumps(study.to_json(), allow_nan=False)
+
+
+def test_a_draw_that_ties_all_models_keeps_no_order_and_is_counted(make_matrix: Make) -> None:
+    # The models differ in the first 8 items alone, so a draw that has none of these ties them.
+    passed = np.zeros((2, 1, ITEMS))
+    passed[:, :, ITEMS // 2 :] = 1
+    passed[1, :, :8] = 1
+    matrix = make_matrix(passed)
+
+    def every_other(n: int, seed: int) -> Sequence[int]:
+        return range(seed % 2 * 8, seed % 2 * 8 + n)
+
+    study = ranks(matrix, size(matrix, make_plan(matrix)), 60, every_other, seeds=range(10))
+    row = dict(zip(study.table().columns, study.table().rows[0], strict=True))
+    assert [row["rho_mean"], row["rho_least"]] == pytest.approx([1.0, 1.0])
+    assert row["same_order_percent"] == 50.0
+    assert row["seeds_without_rho"] == 5
+    assert any("5 of 10 seeds tie all models" in text for text in study.summary())
+    assert study.to_json()["rho_by_seed"]["metric-0"][1::2] == [None] * 5
+
+
+def test_where_all_draws_tie_the_order_is_never_kept_but_without_an_order_nothing_is_said(make_matrix: Make) -> None:
+    passed = np.zeros((2, 2, ITEMS))
+    passed[:, :, ITEMS // 2 :] = 1
+    passed[1, 0, -8:] = 0
+    matrix = make_matrix(passed)
+    study = ranks(matrix, size(matrix, make_plan(matrix)), 60, first, seeds=range(3))
+    shares = [row.same_order_percent for row in study.metrics]
+    assert shares == [0.0, None]
+    assert [row.seeds_without_rho for row in study.metrics] == [3, 3]
+    assert any(text.startswith("metric-1: all models have the same full score") for text in study.summary())
+
+
+@pytest.mark.parametrize("worst", ["per-model", "joint"])
+def test_studies_that_draw_carry_the_sizing_s_warnings_and_say_what_the_bound_bounds(
+    make_matrix: Make, worst: Worst
+) -> None:
+    matrix = make_matrix(plain(2))
+    sizing = size(matrix, make_plan(matrix, draws=200, worst=worst), by_seed=False)
+    assert any("only 2 models" in text for text in sizing.warnings)
+    samplers = compare_samplers(matrix, sizing, 200, 5.25, {"uniform": uniform}, seeds=[7], left_out=["kmeans is out."])
+    ranked = ranks(matrix, sizing, 200, uniform, seeds=[7])
+    assert set(sizing.warnings) < set(samplers.warnings)
+    assert "kmeans is out." in samplers.warnings
+    assert set(sizing.warnings) < set(ranked.warnings)
+    said = " ".join(samplers.summary())
+    assert "1 seed each" in said
+    assert f"Bound 5.25 pp (P95 of uniform draws), rule {worst}" in said
+    assert ("of each pair by itself" in said) == (worst == "per-model")
+    held = holdout(matrix, sizing, 200, 5.25, uniform, other_draws=1)
+    assert "Over 1 other draw " in " ".join(held.summary())
 
 
 def test_ranks_need_two_models(make_matrix: Make) -> None:
@@ -113,12 +170,13 @@ def test_a_held_out_model_s_drift_is_measured_on_the_pool_s_subset(make_matrix: 
     matrix = make_matrix(plain())
     held = make_matrix(plain(2, seed=9))
     sizing = size(matrix, make_plan(matrix))
-    study = holdout(held, sizing, 300, 4.0, uniform, seeds=range(50))
+    study = holdout(held, sizing, 300, 4.0, uniform, other_draws=50)
+    assert study.seeds == (*range(42), *range(43, 51)), "42 is the plan's own draw and no other one"
     for k, row in enumerate(study.rows):
         assert row.drift_pp == pytest.approx(drift_of(held, k, uniform(300, 42)))
         assert row.drift_pp == pytest.approx(row.subset - row.full)
         assert row.within == (abs(row.drift_pp) <= 4.0)
-        others = [abs(drift_of(held, k, uniform(300, s))) for s in range(50)]
+        others = [abs(drift_of(held, k, uniform(300, s))) for s in study.seeds]
         assert row.outside_percent == pytest.approx(100 * np.mean(np.array(others) > 4.0))
     assert study.drift_by_seed.shape == (50, 2)
     json.dumps(study.to_json(), allow_nan=False)
@@ -130,7 +188,7 @@ def test_the_bound_holds_for_about_the_promised_share_of_draws_of_a_model_like_t
     bound = sizing.bound_at(400)
     assert bound is not None
     held = make_matrix(np.roll(matrix.passed, 100, axis=2))
-    study = holdout(held, sizing, 400, bound, uniform, seeds=range(600))
+    study = holdout(held, sizing, 400, bound, uniform, other_draws=600)
     # 5 % of 600 draws is 30; five standard deviations of that are 27.
     nearest = int(np.argmin(np.abs(matrix.passed[:, 0].mean(axis=1) - 0.5)))
     assert 0.5 < study.rows[nearest].outside_percent < 9.5

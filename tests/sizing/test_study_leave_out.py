@@ -36,11 +36,15 @@ def with_ratios(make_matrix: Make, models: int) -> ScoreMatrix:
 
 def test_seven_models_can_be_thinned_in_98_ways(make_matrix: Make) -> None:
     matrix = make_matrix(plain(7))
-    study = leave_out(matrix, make_plan(matrix), draw)
+    study = leave_out(matrix, make_plan(matrix, step=50), draw)
+    assert study.n_star is not None
     removed = [row.removed for row in study.rows]
     assert len(removed) == len(set(removed)) == 98
     assert [(part.count, part.ways) for part in study.by_count] == [(1, 7), (2, 21), (3, 35), (4, 35)]
-    assert sum(part.stable for part in study.by_count) == study.stable
+    assert study.stable == sum(row.n_star == study.n_star for row in study.rows)
+    assert sum(part.stable or 0 for part in study.by_count) == study.stable
+    assert sum(part.outside or 0 for part in study.by_count) == study.outside
+    assert [part.with_n_star for part in study.by_count] == [7, 21, 35, 35]
 
 
 def test_three_models_stay_at_least(make_matrix: Make) -> None:
@@ -54,6 +58,7 @@ def test_every_row_is_what_the_smaller_pool_gives_by_itself(make_matrix: Make) -
     matrix = make_matrix(plain(6))
     plan = make_plan(matrix, step=50)
     study = leave_out(matrix, plan, draw)
+    assert study.stable is not None
     assert study.stable < len(study.rows), "the pool must be one whose models matter"
     for row in study.rows:
         kept = [model for model in matrix.models if model not in row.removed]
@@ -131,6 +136,40 @@ def test_the_sentence_names_the_models_that_all_unstable_ways_remove(make_matrix
     assert any("all of these remove model-0" in text for text in study.summary())
     shown = [study.table().rows[i][0] for i in study.table().shown]
     assert {" + ".join(row.removed) for row in study.unstable} <= set(shown)
+
+
+def test_without_an_n_star_nothing_is_stable_or_outside(make_matrix: Make) -> None:
+    matrix = make_matrix(plain(5))
+    study = leave_out(matrix, make_plan(matrix, sizes=[10, 20, 40], tau_pp=0.01), draw)
+    assert study.n_star is None
+    assert (study.stable, study.outside) == (None, None)
+    for part in study.by_count:
+        assert (part.with_n_star, part.stable, part.outside) == (0, None, None)
+    rows = study.to_json()["rows"]
+    assert {(row["stable"], row["within"]) for row in rows} == {(None, None)}
+    said = " ".join(study.summary())
+    assert "Without 1 model: 5 ways, none of which has an n*." in said
+    assert "stable" not in said
+    assert "outside" not in said
+
+
+def test_ways_without_an_n_star_are_not_counted_as_looked_at(make_matrix: Make) -> None:
+    # Only a pool whose bound is small at 100 items has a gain below tau: one without the model near half.
+    passed = np.zeros((5, 1, ITEMS))
+    for k, right in enumerate([250, 20, 15, 10, 5]):
+        passed[k, 0, :right] = 1
+    matrix = make_matrix(passed)
+    study = leave_out(matrix, make_plan(matrix, sizes=[50, 100], tau_pp=2.5), draw)
+    have = [row for row in study.rows if row.n_star is not None]
+    assert study.n_star is None
+    assert 0 < len(have) < len(study.rows)
+    assert study.stable is None
+    assert study.outside == sum(row.within is False for row in have)
+    assert sum(part.with_n_star for part in study.by_count) == len(have)
+    said = " ".join(study.summary())
+    assert f"of {len(have)} that have an n*" in said
+    assert "no way to remove some can be called stable" in said
+    assert "of each pair by itself" in said
 
 
 def test_pools_that_are_too_small_or_too_large_are_refused_with_a_way_out(make_matrix: Make) -> None:

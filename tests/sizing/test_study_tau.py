@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -31,6 +32,27 @@ def test_every_row_is_what_a_sizing_at_that_tau_gives(make_matrix: Make) -> None
         assert row.gain_pp is not None
         assert 0 <= row.gain_pp < row.tau_pp
         assert row.notes == own.n_star_warnings
+
+
+def test_an_n_star_is_as_firm_as_a_sizing_by_draws_at_that_tau_says(make_matrix: Make) -> None:
+    # Lumps hardly move a gain at these sizes, so what is said hangs on its Monte Carlo error.
+    rng = np.random.default_rng(2)
+    trials = rng.integers(1, 40, size=3000).astype(float)
+    matrix = make_matrix(rng.binomial(trials.astype(int), 0.5, size=(3, 1, 3000)).astype(float), trials)
+    plan = make_plan(matrix, step=300, draws=400, method="draws")
+    sizing = size(matrix, plan, by_seed=False)
+    taus = np.linspace(0.02, 1.2, 40).tolist()
+    for row in tau_sweep(sizing, taus).rows:
+        own = size(matrix, dataclasses.replace(plan, tau_pp=row.tau_pp), by_seed=False)
+        assert row.notes == own.n_star_warnings
+
+
+def test_the_bound_s_column_bears_the_plan_s_quantile(make_matrix: Make) -> None:
+    matrix = pool(make_matrix)
+    study = tau_sweep(size(matrix, make_plan(matrix, step=50, quantile=0.5)), [1.0])
+    assert "p50_pp" in study.table().columns
+    assert "p95_pp" not in study.table().columns
+    assert study.to_json()["rows"][0]["p50_pp"] == study.rows[0].p95_pp
 
 
 def test_a_tau_without_n_star_has_no_figures_and_says_why(make_matrix: Make) -> None:

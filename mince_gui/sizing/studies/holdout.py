@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +12,11 @@ from mince_gui.base.events import Emit, Progress, ignore
 from mince_gui.logs.types import FloatArray, ScoreMatrix
 from mince_gui.sizing.pairs import pairs_of
 from mince_gui.sizing.studies.drawn import Drawing, drifts
-from mince_gui.sizing.studies.table import Table, as_json, whole
+from mince_gui.sizing.studies.table import Table, as_json, counted, of_what, quantile_name, whole
 from mince_gui.sizing.types import SizingResult
 
-HOLDOUT_SEEDS = tuple(range(100))
-"""Other draws that say how often a held-out model leaves the bound."""
+OTHER_DRAWS = 100
+"""Draws beside the plan's own that say how often a held-out model leaves the bound."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class HeldOut:
 class HoldoutStudy:
     """`rows` in the order of models, then metrics; the bound is P95 at `n` of the pool of `sizing`.
 
-    `drift_by_seed` (S, C) is the signed drift of every row on the draw of each of `seeds`.
+    `drift_by_seed` (S, C) is the signed drift of every row on the draw of each of `seeds`, none of which is `seed`.
     """
 
     sizing: SizingResult
@@ -74,19 +73,17 @@ class HoldoutStudy:
         size = np.abs([row.drift_pp for row in self.rows])
         inside = sum(row.within for row in self.rows)
         outside = np.abs(self.drift_by_seed) > self.bound_pp
-        percent = f"{100 * plan.quantile:g}"
-        said = (
-            f"P{percent} bounds each pair by itself: a pair as near 50 % as the pool's nearest is outside in "
-            f"{100 * (1 - plan.quantile):.2g} % of draws."
-            if plan.worst == "per-model"
-            else f"P{percent} bounds all pairs of the pool at once."
-        )
+        said = f"The bound is {quantile_name(plan)} {of_what(plan)}"
+        if plan.worst == "per-model":
+            said += (
+                f": a pair as near 50 % as the pool's nearest is outside in {100 * (1 - plan.quantile):.2g} % of draws"
+            )
         return (
             f"n = {self.n:,}, seed {self.seed}, bound {self.bound_pp:.2f} pp ({plan.worst}): "
-            f"{inside} of {len(self.rows)} held-out pairs are within it; "
+            f"{inside} of {counted(len(self.rows), 'held-out pair')} within it; "
             f"mean |drift| {size.mean():.2f} pp, largest {size.max():.2f} pp.",
-            f"Over {len(self.seeds)} other draws {100 * outside.mean():.1f} % of the pairs, and in "
-            f"{100 * outside.any(axis=1).mean():.0f} % of the draws at least one pair, are outside. {said}",
+            f"Over {counted(len(self.seeds), 'other draw')} {100 * outside.mean():.1f} % of the pairs, and in "
+            f"{100 * outside.any(axis=1).mean():.0f} % of the draws at least one pair, are outside. {said}.",
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -104,23 +101,25 @@ def holdout(
     bound_pp: float,
     draw: Drawing,
     *,
-    seeds: Sequence[int] = HOLDOUT_SEEDS,
+    other_draws: int = OTHER_DRAWS,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> HoldoutStudy:
     """Signed drift of the models of `held` on the subset that the plan's seed draws, against `bound_pp`.
 
+    The `other_draws` (1 or more) are those of the seeds from 0 on, without the plan's own.
     `held` has the items of the pool that `sizing` is of. Raises UsageError where no held-out model is whole.
     """
     pairs = pairs_of(held)
     seed = sizing.plan.seed
     drift = drifts(pairs, draw(n, seed))
+    seeds = tuple(other for other in range(other_draws + 1) if other != seed)[:other_draws]
     others = []
-    for number, other in enumerate(seeds):
+    for done, other in enumerate(seeds, start=1):
         if cancel is not None:
             cancel.check()
         others.append(drifts(pairs, draw(n, other)))
-        emit(Progress(number + 1, len(seeds), "held-out models"))
+        emit(Progress(done, other_draws, "held-out models"))
     by_seed = np.stack(others)
     outside = 100.0 * (np.abs(by_seed) > bound_pp).mean(axis=0)
     rows = tuple(
@@ -135,4 +134,4 @@ def holdout(
         )
         for c, (k, m) in enumerate(pairs.places)
     )
-    return HoldoutStudy(sizing, n, seed, bound_pp, rows, tuple(seeds), by_seed, pairs.excluded)
+    return HoldoutStudy(sizing, n, seed, bound_pp, rows, seeds, by_seed, pairs.excluded)

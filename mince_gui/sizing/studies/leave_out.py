@@ -21,7 +21,17 @@ from mince_gui.sizing.curves import pair_curves, worst_curves
 from mince_gui.sizing.pairs import Pairs, pairs_of
 from mince_gui.sizing.solve import size
 from mince_gui.sizing.studies.drawn import Drawing, drifts, worst
-from mince_gui.sizing.studies.table import Table, as_json, joined, number, star
+from mince_gui.sizing.studies.table import (
+    Table,
+    as_json,
+    bound_column,
+    counted,
+    joined,
+    number,
+    of_what,
+    quantile_name,
+    star,
+)
 from mince_gui.sizing.types import Plan, SizingResult
 
 MOST_OUT = 4
@@ -59,18 +69,21 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Removed:
-    """All ways to remove `count` models. Sizes are those of the ways that have an n*, None where none has one.
+    """All ways to remove `count` models. Sizes are those of the `with_n_star` ways that have an n*.
 
-    `max_drift_pp` is the largest |drift| of a removed model, `outside` the ways in which one leaves its pool's bound.
+    `stable` are the ways with the whole pool's n*, `outside` those of `with_n_star` in which a removed model leaves its
+    pool's bound; `max_drift_pp` is the largest |drift| of a removed model. All of these are None where no way has an
+    n*, `stable` also where the whole pool has none.
     """
 
     count: int
     ways: int
-    stable: int
+    with_n_star: int
+    stable: int | None
     n_star_least: int | None
     n_star_most: int | None
     max_drift_pp: float | None
-    outside: int
+    outside: int | None
 
 
 @dataclass(frozen=True)
@@ -88,14 +101,26 @@ class LeaveOutStudy:
     kind: str = "leave-out"
 
     @property
-    def stable(self) -> int:
-        """How many combinations have the whole pool's n*."""
-        return sum(row.n_star == self.n_star for row in self.rows)
+    def stable(self) -> int | None:
+        """How many combinations have the whole pool's n*; None where it has none, or no combination has one."""
+        return self._stable(self.rows)
 
     @property
     def unstable(self) -> tuple[LeftOut, ...]:
-        """The combinations with another n*, or with none."""
+        """The combinations with another n* than the whole pool, or with none where it has one, or the reverse."""
         return tuple(row for row in self.rows if row.n_star != self.n_star)
+
+    @property
+    def outside(self) -> int | None:
+        """How many combinations have a removed model outside their bound; None where none has an n*."""
+        return _outside(self.rows)
+
+    def _same(self, row: LeftOut) -> bool | None:
+        return None if self.n_star is None or row.n_star is None else row.n_star == self.n_star
+
+    def _stable(self, rows: Sequence[LeftOut]) -> int | None:
+        known = [same for row in rows if (same := self._same(row)) is not None]
+        return known.count(True) if known else None
 
     @property
     def largest(self) -> LeftOut | None:
@@ -114,11 +139,12 @@ class LeaveOutStudy:
                 Removed(
                     count=count,
                     ways=len(rows),
-                    stable=sum(row.n_star == self.n_star for row in rows),
+                    with_n_star=len(sizes),
+                    stable=self._stable(rows),
                     n_star_least=min(sizes, default=None),
                     n_star_most=max(sizes, default=None),
                     max_drift_pp=max((abs(row.drift_pp) for row in rows if row.drift_pp is not None), default=None),
-                    outside=sum(row.within is False for row in rows),
+                    outside=_outside(rows),
                 )
             )
         return tuple(found)
@@ -131,43 +157,48 @@ class LeaveOutStudy:
     def table(self) -> Table:
         """One row per combination; a screen shows those that remove one model, and the unstable ones."""
         columns = (
-            "removed", "models_left", "n_star", "stable", "p95_pp", "gain_pp", "drift_pp", "drift_model",
-            "drift_metric", "within",
+            "removed", "models_left", "n_star", "stable", bound_column(self.sizing.plan), "gain_pp", "drift_pp",
+            "drift_model", "drift_metric", "within",
         )  # fmt: skip
-        whole_pool = self.n_star
         words = {True: "yes", False: "no", None: None}
         rows = tuple(
             (
                 " + ".join(row.removed), len(self.models) - len(row.removed), row.n_star,
-                words[row.n_star == whole_pool], row.p95_pp, row.gain_pp, row.drift_pp,
+                words[self._same(row)], row.p95_pp, row.gain_pp, row.drift_pp,
                 row.drift_of[0] if row.drift_of else None, row.drift_of[1] if row.drift_of else None,
                 words[row.within],
             )
             for row in self.rows
         )  # fmt: skip
-        telling = [i for i, row in enumerate(self.rows) if len(row.removed) == 1 or row.n_star != whole_pool]
-        return Table(columns, rows, tuple(telling[:_SHOWN]))
+        telling = [i for i, row in enumerate(self.rows) if len(row.removed) == 1 or row.n_star != self.n_star]
+        return Table(columns, rows, tuple(telling[:_SHOWN]), self.models, ("removed", "drift_model"))
 
     def summary(self) -> tuple[str, ...]:
         """Stability, which models the unstable ones share, and the largest drift."""
-        said = [
-            f"n* {star(self.n_star)} with all {len(self.models)} models; "
-            f"the same in {self.stable} of {len(self.rows)} ways to remove some."
-        ]
+        ways = counted(len(self.rows), "way")
+        whole_pool = f"n* {star(self.n_star)} with all {len(self.models)} models; "
+        if self.outside is None:
+            said = [f"{whole_pool}none in any of {ways} to remove some, so nothing can be said of removed models."]
+        elif self.stable is None:
+            said = [f"{whole_pool}so no way to remove some can be called stable."]
+        else:
+            said = [f"{whole_pool}the same in {self.stable:,} of {ways} to remove some."]
         said += [_in_words(part) for part in self.by_count]
-        if self.unstable:
+        if self.unstable and self.outside is not None:
             counts = Counter(row.n_star for row in self.unstable)
-            spread = ", ".join(f"{star(n)} in {count}" for n, count in counts.most_common())
+            spread = ", ".join(f"{star(n)} in {count:,}" for n, count in counts.most_common())
             shared = sorted(set.intersection(*(set(row.removed) for row in self.unstable)))
             all_remove = f"; all of these remove {joined(shared)}" if shared else ""
             said.append(f"Elsewhere it is {spread}{all_remove}.")
         if (largest := self.largest) is not None and largest.drift_of is not None:
             model, metric = largest.drift_of
-            outside = sum(row.within is False for row in self.rows)
+            plan = self.sizing.plan
+            with_n_star = sum(row.n_star is not None for row in self.rows)
             said.append(
                 f"Largest drift of a removed model: {largest.drift_pp:+.2f} pp ({model}, {metric}), at n* "
-                f"{star(largest.n_star)} with a bound of {largest.p95_pp:.2f} pp. "
-                f"A removed model is outside the smaller pool's bound in {outside} of {len(self.rows)} ways."
+                f"{star(largest.n_star)} with a bound of {largest.p95_pp:.2f} pp ({quantile_name(plan)}, rule "
+                f"{plan.worst}, {of_what(plan)}). A removed model is outside the smaller pool's bound in "
+                f"{self.outside:,} of {with_n_star:,} that have an n*."
             )
         return tuple(said)
 
@@ -175,7 +206,8 @@ class LeaveOutStudy:
         """The rows, their count and how many are stable."""
         largest = self.largest
         return as_json(
-            self, self.sizing, combinations=len(self.rows), stable=self.stable, n_star=self.n_star,
+            self, self.sizing, combinations=len(self.rows), stable=self.stable, outside=self.outside,
+            n_star=self.n_star,
             max_drift_pp=None if largest is None or largest.drift_pp is None else abs(largest.drift_pp),
             by_count=[asdict(part) for part in self.by_count],
         )  # fmt: skip
@@ -227,13 +259,22 @@ def _curves(
     return [pairs.worst(pool).tolist() for pool in pools]
 
 
+def _outside(rows: Sequence[LeftOut]) -> int | None:
+    known = [row.within for row in rows if row.within is not None]
+    return known.count(False) if known else None
+
+
 def _in_words(part: Removed) -> str:
-    models = "1 model" if part.count == 1 else f"{part.count} models"
+    head = f"Without {counted(part.count, 'model')}: {counted(part.ways, 'way')}"
+    if part.outside is None:
+        return f"{head}, none of which has an n*."
+    stable = "" if part.stable is None else f", {part.stable:,} stable"
     span = star(part.n_star_least)
     if part.n_star_most != part.n_star_least:
         span += f" to {star(part.n_star_most)}"
     drift = "" if part.max_drift_pp is None else f", largest |drift| {part.max_drift_pp:.2f} pp"
-    return f"Without {models}: {part.ways} ways, {part.stable} stable, n* {span}{drift}, outside in {part.outside}."
+    outside = f"outside in {part.outside:,} of {part.with_n_star:,} that have an n*"
+    return f"{head}{stable}, n* {span}{drift}, {outside}."
 
 
 def _combinations(models: Sequence[int], most_out: int) -> list[tuple[int, ...]]:

@@ -15,7 +15,7 @@ from mince_gui.base.events import Emit, Progress, ignore
 from mince_gui.logs.types import FloatArray, ScoreMatrix
 from mince_gui.sizing.pairs import pairs_of
 from mince_gui.sizing.studies.drawn import Drawing, drifts
-from mince_gui.sizing.studies.table import Cell, Table, as_json, number, whole
+from mince_gui.sizing.studies.table import Cell, Table, as_json, counted, number, whole
 from mince_gui.sizing.types import SizingResult
 
 
@@ -24,7 +24,7 @@ class MetricRanks:
     """One metric. `full` and `subset` are scores in percent per model (frozen subset).
 
     `rho` is Spearman's rank correlation of the two, NaN where either has no order; `rho_by_seed` (S,) the same
-    for the draws of other seeds.
+    for the draw of every seed of the study, NaN where that draw ties all models.
     """
 
     metric: str
@@ -33,6 +33,21 @@ class MetricRanks:
     subset: tuple[float, ...]
     rho: float
     rho_by_seed: FloatArray
+
+    @property
+    def seeds_without_rho(self) -> int:
+        """The draws that tie all models; all of them where the full scores do."""
+        return int(np.isnan(self.rho_by_seed).sum())
+
+    @property
+    def same_order_percent(self) -> float | None:
+        """The share of all draws that keep the whole order; one that ties all models keeps none.
+
+        None where the full scores have no order to keep.
+        """
+        if _tied(self.full):
+            return None
+        return 100.0 * float((self.rho_by_seed > 1 - 1e-9).mean())
 
 
 @dataclass(frozen=True)
@@ -48,28 +63,41 @@ class RankStudy:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What keeps the ranks from saying much."""
+        """Those of the sizing, and what keeps the ranks from saying much."""
         few = [row for row in self.metrics if len(row.models) < 5]
-        return (f"With {len(few[0].models)} models a rank correlation takes few values.",) if few else ()
+        says_little = (f"With {len(few[0].models)} models a rank correlation takes few values.",) if few else ()
+        return (*self.sizing.warnings, *says_little)
 
     def table(self) -> Table:
-        """One row per metric."""
-        columns = ("metric", "models", "rho", "rho_mean", "rho_least", "same_order_percent")
+        """One row per metric. Mean and least rho are over the seeds that have one, the same order over all seeds."""
+        columns = ("metric", "models", "rho", "rho_mean", "rho_least", "same_order_percent", "seeds_without_rho")
         rows: list[tuple[Cell, ...]] = []
         for row in self.metrics:
             known = row.rho_by_seed[~np.isnan(row.rho_by_seed)]
-            spread: tuple[Cell, ...] = (None, None, None)
-            if known.size:
-                spread = (float(known.mean()), float(known.min()), 100.0 * float((known > 1 - 1e-9).mean()))
-            rows.append((row.metric, len(row.models), number(row.rho), *spread))
+            spread = (float(known.mean()), float(known.min())) if known.size else (None, None)
+            rows.append(
+                (
+                    row.metric, len(row.models), number(row.rho), *spread, row.same_order_percent,
+                    row.seeds_without_rho,
+                )
+            )  # fmt: skip
         return whole(columns, rows)
 
     def summary(self) -> tuple[str, ...]:
-        """What was compared."""
-        return (
+        """What was compared, and where a draw has no rho."""
+        said = [
             f"Spearman's rho between full and subset scores at n = {self.n:,}, seed {self.seed}; then its mean, its "
-            f"least and the share of draws that keep the whole order, over {len(self.seeds)} seeds.",
-        )
+            f"least and the share of draws that keep the whole order, over {counted(len(self.seeds), 'seed')}."
+        ]
+        for row in self.metrics:
+            if _tied(row.full):
+                said.append(f"{row.metric}: all models have the same full score, so there is no order to keep.")
+            elif row.seeds_without_rho:
+                said.append(
+                    f"{row.metric}: the draws of {row.seeds_without_rho} of {counted(len(self.seeds), 'seed')} tie all "
+                    "models and have no rho: mean and least are of the others, and the order counts as not kept."
+                )
+        return tuple(said)
 
     def to_json(self) -> dict[str, Any]:
         """The rows, and the scores that they compare."""
@@ -137,7 +165,10 @@ _DIGITS = 9
 
 def spearman(a: FloatArray, b: FloatArray) -> float:
     """Spearman's rho with average ranks for ties; NaN where one side has no order at all."""
-    x, y = np.round(a, _DIGITS), np.round(b, _DIGITS)
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
+    if _tied(a) or _tied(b):
         return float("nan")
-    return float(spearmanr(x, y).statistic)
+    return float(spearmanr(np.round(a, _DIGITS), np.round(b, _DIGITS)).statistic)
+
+
+def _tied(scores: FloatArray | tuple[float, ...]) -> bool:
+    return bool(np.ptp(np.round(scores, _DIGITS)) == 0)

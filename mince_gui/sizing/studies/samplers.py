@@ -13,7 +13,7 @@ from mince_gui.base.events import Emit, Progress, ignore
 from mince_gui.logs.types import FloatArray, ScoreMatrix
 from mince_gui.sizing.pairs import pairs_of
 from mince_gui.sizing.studies.drawn import Drawing, drifts
-from mince_gui.sizing.studies.table import Table, as_json, whole
+from mince_gui.sizing.studies.table import Table, as_json, counted, of_what, quantile_name, whole
 from mince_gui.sizing.types import SizingResult
 
 SAMPLER_SEEDS = tuple(range(100))
@@ -64,8 +64,8 @@ class SamplerStudy:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Samplers that could not be compared, with the reason."""
-        return self.left_out
+        """Those of the sizing, and samplers that could not be compared, with the reason."""
+        return (*self.sizing.warnings, *self.left_out)
 
     def table(self) -> Table:
         """One row per sampler: mean |drift| over pairs and seeds, then the worst pair's over the seeds.
@@ -89,20 +89,25 @@ class SamplerStudy:
         return whole(columns, rows)
 
     def summary(self) -> tuple[str, ...]:
-        """How far the samplers lie apart, beside what chance does."""
+        """What was drawn, the bound, and how far the samplers lie apart, beside what chance does."""
+        plan = self.sizing.plan
         head = (
-            f"{len(self.seeds)} seeds each at n = {self.n:,} of {self.sizing.total_items:,}, {len(self.pairs)} pairs."
+            f"{counted(len(self.seeds), 'seed')} each at n = {self.n:,} of {self.sizing.total_items:,}, "
+            f"{counted(len(self.pairs), 'pair')}.",
+            f"Bound {self.bound_pp:.2f} pp ({quantile_name(plan)} of uniform draws), rule {plan.worst}, "
+            f"{of_what(plan)}; outside is the share of seeds whose worst pair is beyond it.",
         )
         if len(self.samplers) < 2:
-            return (head,)
+            return (*head, *self.notes)
         means = sorted(self.samplers, key=lambda one: one.mean_pp)
         least, most = means[0], means[-1]
         apart = most.mean_pp - least.mean_pp
         noise = float(np.hypot(least.mean_error_pp, most.mean_error_pp))
+        beside = "" if np.isnan(noise) else f"; the standard error of that difference is {noise:.2f} pp"
         return (
-            head,
+            *head,
             f"Mean |drift| lies {apart:.2f} pp apart between {least.sampler} ({least.mean_pp:.2f}) and {most.sampler} "
-            f"({most.mean_pp:.2f}); the standard error of that difference is {noise:.2f} pp.",
+            f"({most.mean_pp:.2f}){beside}.",
             *self.notes,
         )
 

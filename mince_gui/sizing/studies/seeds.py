@@ -13,7 +13,7 @@ from mince_gui.logs.types import ScoreMatrix
 from mince_gui.sizing import rules
 from mince_gui.sizing.curves import seed_curves, worst_curves
 from mince_gui.sizing.solve import size
-from mince_gui.sizing.studies.table import Table, as_json, reduction, star, whole
+from mince_gui.sizing.studies.table import Table, as_json, bound_column, counted, reduction, star, whole
 from mince_gui.sizing.types import Plan, SizingResult, Worst
 
 
@@ -48,7 +48,7 @@ class SeedStudy:
 
     def table(self) -> Table:
         """One row per rule and seed."""
-        columns = ("worst", "seed", "n_star", "reduction_percent", "p95_pp", "gain_pp")
+        columns = ("worst", "seed", "n_star", "reduction_percent", bound_column(self.sizing.plan), "gain_pp")
         total = self.sizing.total_items
         rows = [
             (row.worst, row.seed, row.n_star, reduction(row.n_star, total), row.p95_pp, row.gain_pp)
@@ -62,7 +62,7 @@ class SeedStudy:
         for worst in dict.fromkeys(row.worst for row in self.rows):
             counts = self.distribution(worst)
             spread = ", ".join(f"{star(n)} for {count}" for n, count in counts.items())
-            said.append(f"{worst}: n* over {sum(counts.values())} seeds is {spread}.")
+            said.append(f"{worst}: n* over {counted(sum(counts.values()), 'seed')} is {spread}.")
         if self.sizing.method == "exact":
             said.append(f"Exact (per-model, no seed): n* {star(self.sizing.n_star)}.")
         said.append(f"Without lumps (per-model, no seed): n* {star(self.sizing.n_star_smooth)}.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mince_gui.sizing.types import SizingResult
+from mince_gui.sizing.types import Plan, SizingResult
 
 Cell = str | int | float | None
 """A value of a table; None where there is none."""
@@ -17,12 +17,15 @@ Cell = str | int | float | None
 class Table:
     """Columns and rows, full precision. A column's name ends in its unit (`_pp`, `_percent`).
 
-    `shown` are the rows that are worth a place on a screen; the file has all of them.
+    `shown` are the rows that are worth a place on a screen; the file has all of them. `names` are those that fill
+    the columns `shortened`, alone or joined by " + ", which a screen may shorten where the table is too wide for it.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     shown: tuple[int, ...]
+    names: tuple[str, ...] = ()
+    shortened: tuple[str, ...] = ()
 
 
 class Study(Protocol):
@@ -68,6 +71,26 @@ def as_json(study: Study, sizing: SizingResult, **more: Any) -> dict[str, Any]:
 def number(value: float) -> float | None:
     """NaN as None: JSON and tables have no NaN."""
     return None if math.isnan(value) else float(value)
+
+
+def bound_column(plan: Plan) -> str:
+    """The column of the bound, named by the plan's quantile: "p95_pp", "p50_pp"."""
+    return f"{quantile_name(plan).lower()}_pp"
+
+
+def quantile_name(plan: Plan) -> str:
+    """ "P95", "P99.5"."""
+    return f"P{100 * plan.quantile:.6g}"
+
+
+def of_what(plan: Plan) -> str:
+    """What the plan's rule bounds, to follow a bound."""
+    return "of each pair by itself" if plan.worst == "per-model" else "of all pairs of the pool at once"
+
+
+def counted(count: int, noun: str) -> str:
+    """ "1 seed", "1,200 seeds"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def star(n: int | None) -> str:

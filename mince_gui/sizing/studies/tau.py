@@ -10,7 +10,7 @@ from typing import Any
 from mince_gui.base.errors import UsageError
 from mince_gui.sizing import rules
 from mince_gui.sizing.advice import on_n_star
-from mince_gui.sizing.studies.table import Table, as_json, reduction, whole
+from mince_gui.sizing.studies.table import Table, as_json, bound_column, reduction, whole
 from mince_gui.sizing.types import SizingResult
 
 TAUS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
@@ -48,7 +48,8 @@ class TauStudy:
 
     def table(self) -> Table:
         """One row per tau."""
-        columns = ("tau_pp", "n_star", "reduction_percent", "p95_pp", "gain_pp", "n_star_smooth", "firm")
+        bound = bound_column(self.sizing.plan)
+        columns = ("tau_pp", "n_star", "reduction_percent", bound, "gain_pp", "n_star_smooth", "firm")
         rows = [
             (
                 row.tau_pp, row.n_star, row.reduction_percent, row.p95_pp, row.gain_pp, row.n_star_smooth,
@@ -85,7 +86,7 @@ def tau_sweep(sizing: SizingResult, taus: Sequence[float] = TAUS) -> TauStudy:
                 reduction_percent=reduction(n, sizing.total_items),
                 p95_pp=None if n is None else sizing.bound_at(n),
                 gain_pp=None if n is None else sizing.gain_pp[plan.sizes.index(n)],
-                notes=tuple(on_n_star(plan, sizing.p95_pp, sizing.error_pp, n, sizing.total_items)),
+                notes=tuple(on_n_star(plan, sizing.p95_pp, sizing.gain_error_pp, n, sizing.total_items)),
             )
         )
     return TauStudy(sizing, tuple(rows))
