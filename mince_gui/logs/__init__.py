@@ -14,10 +14,12 @@ module with `FORMAT`, `claim` and `read`, named in `formats.FORMATS`; one that n
 
 Check kinds, which others may rely on.
 On one log, refusals: partial, unknown_items, mislabelled_items (rows with the content of another item); of one metric
-only: trials_unknown, constant_column (a warning where it may be chance or form).
-On one log, warnings: missing_values, null_responses, empty_responses (a note where few), duplicates,
-loose_below_strict, filter_gap, mixed_setup, other_content (a note where few), results_disagree, metric_left_out,
-salvaged, unknown_items (kept as a benchmark of its own). Notes: no_docs, order.
+only: missing_values (items without rows of it), trials_unknown, constant_column (a warning where it may be chance or
+form).
+On one log, warnings: missing_values (rows without a value), null_responses, empty_responses (a note where few),
+duplicates, loose_below_strict, filter_gap, mixed_setup, other_content (a note where few), results_disagree,
+metric_left_out, columns_left_out (of a table), salvaged, unknown_items (kept as a benchmark of its own). Notes:
+no_docs, order.
 On a matrix, refusals that left something out: partial_coverage, other_items, content_differs (of a model), and of a
 metric or a model missing_values, trials_unknown, constant_column. Warnings: several_runs, content_differs,
 trials_differ, identical_columns, identical_responses, mixed_setup. Notes: metrics_differ.

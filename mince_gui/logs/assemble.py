@@ -19,11 +19,12 @@ from mince_gui.benchmarks import of_task
 from mince_gui.logs.checks import Observed, checks_of, counted
 from mince_gui.logs.collect import NAN, Collector, Outcome, RowError
 from mince_gui.logs.lines import JsonLines
+from mince_gui.logs.naming import NAME_LIMIT, storable
 from mince_gui.logs.types import Check, Found, PerItemLog
 
 _ROWS_PER_STEP = 256
-_NAME_LIMIT = 200
-_SALVAGE = "With --salvage what is whole in front of this place is imported all the same."
+SALVAGE = "With --salvage what is whole in front of this place is imported all the same."
+"""What every refusal of a broken row adds to its remedy."""
 ResponseState = Literal["null", "empty", "given", "not stored"]
 
 
@@ -59,7 +60,7 @@ class Reading:
     observed: Observed = field(default_factory=Observed)
 
     def __post_init__(self) -> None:
-        self._sizes = {path: _size(path) for path in self.found.files}
+        self._sizes = {path: size_of(path) for path in self.found.files}
         self._total = sum(self._sizes.values())
         self._before = 0
         self._rows = 0
@@ -88,7 +89,7 @@ class Reading:
                     self.step(path, lines.position)
         except InputError as exc:
             if not self.salvage:
-                raise InputError(exc.message, f"{exc.remedy} {_SALVAGE}".lstrip()) from exc
+                raise InputError(exc.message, f"{exc.remedy} {SALVAGE}".lstrip()) from exc
             self.broken = self.broken or exc.message
         self.finished(path)
 
@@ -97,19 +98,25 @@ class Reading:
 
         Raises RowError where it is no number at all.
         """
-        if value is None:
-            return NAN
-        if not isinstance(value, bool | int | float):
-            raise RowError(f"{name} is {shown(value)}, not a number or a verdict")
-        if isinstance(value, float) and not math.isfinite(value):
-            return NAN
-        if not 0 <= value <= 1:
+        share = share_of(name, value)
+        if share is None:
             self.left_out[name] = self.left_out.get(name, 0) + 1
-            return None
-        return float(value)
+        return share
 
 
-def _size(path: Path) -> int:
+def share_of(name: str, value: Any) -> float | None:
+    """A metric's value as a share of 1: NaN where null or not finite, None outside 0 to 1. Raises RowError."""
+    if value is None:
+        return NAN
+    if not isinstance(value, bool | int | float):
+        raise RowError(f"{name} is {shown(value)}, not a number or a verdict")
+    if isinstance(value, float) and not math.isfinite(value):
+        return NAN
+    return float(value) if 0 <= value <= 1 else None
+
+
+def size_of(path: Path) -> int:
+    """The file's bytes. Raises InputError."""
     try:
         return path.stat().st_size
     except OSError as exc:
@@ -124,7 +131,7 @@ def shown(value: Any) -> str:
 
 def is_name(value: Any) -> TypeGuard[str]:
     """Whether the value is a text that can name something."""
-    return isinstance(value, str) and 0 < len(value) <= _NAME_LIMIT and value.isprintable()
+    return isinstance(value, str) and 0 < len(value) <= NAME_LIMIT and value.isprintable()
 
 
 def state_of(answer: Any) -> ResponseState:
@@ -174,7 +181,7 @@ def assemble(
     keys, categories, hashes, passed, trials = collector.arrays()
     log = PerItemLog(
         model=found.model, benchmark=benchmark, task=found.task, keys=keys, categories=categories, hashes=hashes,
-        passed=passed, trials=trials, format=found.format, source=source_of(found), timestamp=found.timestamp,
+        passed=passed, trials=trials, format=found.format, source=storable(found.source), timestamp=found.timestamp,
         meta={name: value for name, value in (meta or {}).items() if value is not None},
     )  # fmt: skip
     extra = list(_extra(reading))
@@ -198,8 +205,3 @@ def _extra(reading: Reading) -> Iterator[Check]:
             "metric_left_out", "warning",
             f"{name} is left out: {counted(count, 'value')} outside 0 to 1, which cannot be sized.", count,
         )  # fmt: skip
-
-
-def source_of(found: Found) -> str:
-    """Where the run lies, storable as text also where a file's name is none."""
-    return found.source.encode("utf-8", "backslashreplace").decode()

@@ -30,6 +30,8 @@ _GAP_PP = 10.0
 _FEW_CHANGED = 5
 """So many items may have been corrected in another copy of the data without a warning."""
 _MASK = (1 << 64) - 1
+_READINGS = ("exact_match,strict-match", "exact_match,flexible-extract")
+"""Two filters that read one and the same answer."""
 
 
 class Observed:
@@ -95,7 +97,7 @@ def checks_of(
     below = len(observed.loose_below)
     checks = [
         *extra,
-        *_coverage(log, limit),
+        *_coverage(log, limit, salvaged=any(check.kind == "salvaged" for check in extra)),
         *_contents(log),
         *_of("missing_values", "warning", observed.missing, f"{counted(missing, 'item')} without a metric's value."),
         *_of("null_responses", "warning", observed.null, f"{counted(null, 'item')} without a response (null)."),
@@ -116,7 +118,7 @@ def checks_of(
             "no_docs", "info", observed.no_content,
             f"{counted(bare, 'item')} without content in the log, known by key alone.",
         ),
-        *_metrics(log),
+        *_metrics(log, observed),
         *_gap(log),
         *_mixed(log),
         *_reported(log),
@@ -128,12 +130,14 @@ def checks_of(
     return dataclasses.replace(log, checks=tuple(checks), meta=meta)
 
 
-def _coverage(log: PerItemLog, limit: float | None) -> Iterator[Check]:
+def refusal_of(checks: Sequence[Check]) -> Check | None:
+    """The check that refuses a log as a whole; None where it may be sized."""
+    return next((check for check in checks if check.severity == "refusal" and check.kind not in OF_METRICS), None)
+
+
+def _coverage(log: PerItemLog, limit: float | None, *, salvaged: bool) -> Iterator[Check]:
     have = len(log.keys)
-    meant = log.benchmark.total_items
-    if meant is None:
-        said = log.meta.get("items_meant")
-        meant = said if isinstance(said, int) else None
+    meant = log.total_items
     unknown = unknown_keys(log.benchmark, log.keys)
     known = have - len(unknown)
     why = _why_partial(log, limit)
@@ -144,6 +148,8 @@ def _coverage(log: PerItemLog, limit: float | None) -> Iterator[Check]:
         yield Check("partial", "refusal", f"{known} of {meant} items.{why}", meant - known, lacking[:5])
     elif meant is None and limit is not None:
         yield Check("partial", "refusal", f"{have} items of an unknown number.{why}")
+    elif meant is None and salvaged:
+        yield Check("partial", "refusal", f"{counted(have, 'item')} of an unknown number were whole.")
     elif meant is not None and log.benchmark.total_items is None and have > meant:
         unknown = log.keys[meant:]
     if unknown:
@@ -205,7 +211,8 @@ def metric_faults(log: PerItemLog) -> dict[str, Check]:
         if not have:
             continue
         if absent.any():
-            faults[metric] = _fault(log, "missing_values", np.flatnonzero(absent), f"no {metric}")
+            of = f"no {metric}, {have:,} of {len(log.keys):,} have it"
+            faults[metric] = _fault(log, "missing_values", np.flatnonzero(absent), of)
         elif metric in ratios and ((passed % 1.0 > 0) & (trials == 1.0)).any():
             means = np.flatnonzero((passed % 1.0 > 0) & (trials == 1.0))
             faults[metric] = _fault(
@@ -235,10 +242,15 @@ def _constant(metric: str, items: int, *, right: bool, severity: Severity) -> Ch
     return Check("constant_column", severity, message, items)
 
 
-def _metrics(log: PerItemLog) -> Iterator[Check]:
+def _metrics(log: PerItemLog, observed: Observed) -> Iterator[Check]:
     """The faults of metrics; and columns that are constant without being refused, as they may be chance or form."""
     faults = metric_faults(log)
-    yield from (fault for fault in faults.values() if fault.kind != "missing_values")
+    for metric, fault in faults.items():
+        if fault.kind == "missing_values":
+            absent = np.flatnonzero(np.isnan(log.trials[metric]))
+            if observed.missing.keys.keys() >= {log.keys[place] for place in absent}:
+                continue  # counted already, once for all metrics; rows that are not there at all are not among those
+        yield fault
     for metric in log.metrics:
         have = ~np.isnan(log.trials[metric])
         passed, trials = log.passed[metric][have], log.trials[metric][have]
@@ -257,9 +269,6 @@ def _gap(log: PerItemLog) -> Iterator[Check]:
             f"strict-match gives {strict:.2f} %, flexible-extract {flexible:.2f} %: the answers are not in the form "
             "that strict-match reads (it takes the first ####, also one of an example that the model recites).",
         )  # fmt: skip
-
-
-_READINGS = ("exact_match,strict-match", "exact_match,flexible-extract")
 
 
 def _mixed(log: PerItemLog) -> Iterator[Check]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mince_gui.base.errors import InputError
-from mince_gui.benchmarks import Benchmark
+from mince_gui.benchmarks import Benchmark, keys_of
 from mince_gui.logs.types import FloatArray
 
 NAN = math.nan
@@ -120,6 +120,35 @@ class Collector:
                 column[0][place] = passed
                 column[1][place] = trials
 
+    def add_new(
+        self,
+        keys: Sequence[str],
+        filter_name: str,
+        columns: Mapping[str, Sequence[float]],
+        category: str | None,
+        contents: Sequence[str],
+    ) -> bool:
+        """Take many rows of one filter at once, each of one trial, if none of their items has come before.
+
+        `columns` has the passed of every metric. False where an item is known or named twice: then nothing was taken.
+        """
+        index, first = self._index, len(self._index)
+        new = dict(zip(keys, range(first, first + len(keys)), strict=True))
+        if len(new) != len(keys) or not index.keys().isdisjoint(new):
+            return False
+        index.update(new)
+        self._categories.extend([category] * len(keys))
+        self._hashes.extend(contents)
+        self._seen.setdefault(filter_name, set()).update(range(first, first + len(keys)))
+        for metric, passed in columns.items():
+            column = self._columns.setdefault(metric, (array("d"), array("d")))
+            gap = first - len(column[0])
+            column[0].extend([NAN] * gap)
+            column[0].extend(passed)
+            column[1].extend([NAN] * gap)
+            column[1].extend([1.0] * len(keys))
+        return True
+
     def _again(self, key: str, place: int, outcomes: Sequence[Outcome]) -> None:
         for metric, passed, trials in outcomes:
             column = self._columns.get(metric)
@@ -143,9 +172,11 @@ class Collector:
         Mapping[str, FloatArray],
     ]:
         """Keys, categories, hashes, passed and trials, in canonical order; metrics in the benchmark's order first."""
-        keys = list(self._index)
-        sort_key = self._benchmark.sort_key
-        order = sorted(range(len(keys)), key=[sort_key(key) for key in keys].__getitem__)
+        keys = tuple(self._index)
+        order = list(range(len(keys)))
+        if keys != keys_of(self._benchmark):
+            sort_key = self._benchmark.sort_key
+            order.sort(key=[sort_key(key) for key in keys].__getitem__)
         self.in_order = order == list(range(len(keys)))
         first = [metric.name for metric in self._benchmark.metrics if metric.name in self._columns]
         names = first + [name for name in self._columns if name not in first]
@@ -158,9 +189,9 @@ class Collector:
                 full[: len(column)] = column
                 target[name] = full[place]
         return (
-            tuple(keys[i] for i in order),
-            tuple(self._categories[i] for i in order),
-            tuple(self._hashes[i] for i in order),
+            tuple(map(keys.__getitem__, order)),
+            tuple(map(self._categories.__getitem__, order)),
+            tuple(map(self._hashes.__getitem__, order)),
             passed,
             trials,
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.events import Emit, ignore
-from mince_gui.logs import archives, formats
+from mince_gui.logs import archives, formats, tables
 from mince_gui.logs.archives import ArchiveError
 from mince_gui.logs.scratch import Scratch
 from mince_gui.logs.types import Detection, Found
@@ -18,8 +18,9 @@ from mince_gui.logs.types import Detection, Found
 class _Search:
     """The state of one search: the files that no format has claimed yet, and what was passed over so far."""
 
-    def __init__(self, emit: Emit, cancel: CancelToken | None, keep: bool) -> None:
+    def __init__(self, emit: Emit, cancel: CancelToken | None, keep: bool, encoding: str) -> None:
         self.emit = emit
+        self.encoding = encoding
         self.cancel = cancel
         self.keep = keep
         self.files: dict[Path, None] = {}
@@ -48,6 +49,9 @@ class _Search:
             if self.cancel is not None:
                 self.cancel.check()
             folders.sort()
+            for path in (Path(here) / name for name in folders):
+                if path.is_symlink():
+                    self.skipped[path] = "a link to a folder, which is not followed: name it itself"
             for path in (Path(here) / name for name in sorted(names)):
                 if path.is_file():
                     yield path
@@ -107,8 +111,12 @@ class _Search:
         for form in formats.FORMATS:
             if self.cancel is not None:
                 self.cancel.check()
-            claim = form.claim(tuple(self.files))
-            self.found += claim.found
+            files = tuple(self.files)
+            # a table is read through before it is claimed: it needs its encoding, and may take long
+            claim = (
+                tables.claim(files, encoding=self.encoding, cancel=self.cancel) if form is tables else form.claim(files)
+            )
+            self.found += (dataclasses.replace(found, encoding=self.encoding) for found in claim.found)
             self.skipped.update(claim.refused)
             for path in claim.taken:
                 self.files.pop(path, None)
@@ -130,15 +138,21 @@ class _Search:
 
 
 def detect(
-    paths: Sequence[Path], *, emit: Emit = ignore, cancel: CancelToken | None = None, salvage: bool = False
+    paths: Sequence[Path],
+    *,
+    encoding: str = "",
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+    salvage: bool = False,
 ) -> Detection:
     """The runs under `paths` (folders, searched to the bottom, archives, or single files), each not yet read.
 
     Never raises for what it finds: a file that is no log is skipped with the reason. Two time stamps in one
-    folder are two runs. Links to folders are not followed. Archives are unpacked into a temporary folder, with
-    Progress on the way; with `salvage` a broken one gives what was whole. Raises CancelledError.
+    folder are two runs. Links to folders are skipped by name, not followed. Archives are unpacked into a temporary
+    folder, with Progress on the way; with `salvage` a broken one gives what was whole. `encoding` is that of the
+    logs' text where it is not UTF-8. Raises CancelledError.
     """
-    search = _Search(emit, cancel, salvage)
+    search = _Search(emit, cancel, salvage, encoding)
     try:
         for path in paths:
             search.add(path)

@@ -20,8 +20,7 @@ from mince_gui.benchmarks import BENCHMARKS, Benchmark, content_hash, of_task
 from mince_gui.logs.assemble import Reading, ResponseState, Row, assemble, is_name, shown, state_of
 from mince_gui.logs.collect import NAN, Outcome, RowError
 from mince_gui.logs.lines import first_bytes
-from mince_gui.logs.lm_eval.results import tidy_name
-from mince_gui.logs.naming import own_name
+from mince_gui.logs.naming import own_name, tidy_name
 from mince_gui.logs.prompts import PromptFinder, prompt_text
 from mince_gui.logs.types import Claim, Found, PerItemLog
 
@@ -221,14 +220,16 @@ class _Rows:
         for name, value in values.items():
             if not is_name(name):
                 raise RowError(f"{shown(name)} is no name of a metric")
-            share = self._reading.share(name, value)
+            # the metric as it is stored: it is left out by that name
+            metric = _METRICS.get(name, name)
+            share = self._reading.share(metric, value)
             if share is None:
                 continue
             weight = weights.get(name) if isinstance(weights, dict) else None
             if weight is None and name.startswith("inst_level_") and isinstance(doc, dict):
                 ids = doc.get("instruction_id_list")
                 weight = len(ids) if isinstance(ids, list) else None
-            outcomes.append((_METRICS.get(name, name), *_weighed(name, share, weight)))
+            outcomes.append((metric, *_weighed(name, share, weight)))
         return outcomes
 
 

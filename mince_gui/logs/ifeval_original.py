@@ -17,7 +17,7 @@ from mince_gui.base.events import Emit
 from mince_gui.benchmarks import BENCHMARKS, item_key_of
 from mince_gui.logs.assemble import Reading, Row, assemble, is_name, shown, state_of
 from mince_gui.logs.collect import Outcome, RowError
-from mince_gui.logs.lm_eval.results import tidy_name
+from mince_gui.logs.naming import tidy_name
 from mince_gui.logs.types import Claim, Found, PerItemLog
 
 FORMAT = "IFEval original"

@@ -11,10 +11,9 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import orjson
 
@@ -24,6 +23,8 @@ LINE_LIMIT = 64 << 20
 """Bytes (characters in an array) that one row may have; a longer one is refused instead of filling the memory."""
 
 _BUFFER = 1 << 18
+_PIECE = 1 << 16
+"""Bytes of a file that are taken in at once: what the processor's cache holds along with the rows in them."""
 _BLANKS = 100_000
 """Blank lines in a row that are passed over; a bomb of line ends must not hold the reader for hours."""
 
@@ -75,9 +76,23 @@ def check_encoding(name: str) -> None:
     """Raise UsageError where no text encoding has this name."""
     try:
         "{".encode(name)
+        # as the first bytes of a file are looked at; the codecs of host names do not bear it
+        b"{\xe9".decode(name, "ignore")
         codecs.getincrementaldecoder(name)
     except (LookupError, ValueError) as exc:
         raise UsageError(f"There is no text encoding '{name}'.", "Such as: cp1252, gbk, shift_jis, utf-16.") from exc
+
+
+class Piece(NamedTuple):
+    """Lines of a file from line `number` on, without their ends; or one `row` of an array.
+
+    `ended` is False where the file broke off in the (only) line, or has no line end after its last one.
+    """
+
+    number: int
+    lines: list[bytes]
+    ended: bool = True
+    row: dict[str, Any] | None = None
 
 
 class JsonLines:
@@ -95,6 +110,7 @@ class JsonLines:
         self._raw: io.BufferedReader[io.FileIO] | None = None
         self._last: bytes | dict[str, Any] = {}
         self._number = 0
+        self._blanks = 0
 
     def __enter__(self) -> Self:
         try:
@@ -122,6 +138,11 @@ class JsonLines:
         return self._last
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        for piece in self.pieces():
+            yield from self.each(piece)
+
+    def pieces(self) -> Iterator[Piece]:
+        """The file in pieces, for who has something quicker to do with many lines than `each`. Raises InputError."""
         assert self._raw is not None
         try:
             file = _unzipped(self._raw, self._stack)
@@ -132,38 +153,62 @@ class JsonLines:
                     file.read(len(bom))
                     head, encoding = head[len(bom) :], meant
             if head.decode(encoding, "ignore").lstrip().startswith("["):
-                rows = self._of_array(_Text(self._path, file, encoding))
+                pieces = self._of_array(_Text(self._path, file, encoding))
             elif encoding == _UTF8:
-                rows = self._of_lines(iter(partial(file.readline, LINE_LIMIT), b""))
+                pieces = self._of_bytes(file)
             else:
-                rows = self._of_lines(_Text(self._path, file, encoding).lines())
-            yield from rows
+                pieces = self._of_text(_Text(self._path, file, encoding))
+            for piece in pieces:
+                yield piece
+                self._number = piece.number + max(len(piece.lines), 1) - 1
         except EOFError as exc:
             raise InputError(f"{self._path}, line {self._number + 1}: the compressed file is cut off.", _AGAIN) from exc
         except (OSError, zlib.error) as exc:
             raise InputError(f"{self._path}, line {self._number + 1}: cannot be read on ({exc}).", _AGAIN) from exc
 
-    def _of_lines(self, lines: Iterator[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
-        loads = orjson.loads
-        blanks = 0
-        for number, line in enumerate(lines, 1):
-            if len(line) >= LINE_LIMIT and not line.endswith(b"\n"):
+    def _of_bytes(self, file: _File) -> Iterator[Piece]:
+        number, begun, held = 1, [b""], 0
+        while read := file.read1(_PIECE):
+            whole, end, rest = read.rpartition(b"\n")
+            if end:
+                lines = b"".join((*begun, whole)).split(b"\n")
+                yield Piece(number, lines)
+                number += len(lines)
+                begun, held = [], 0
+            begun.append(rest)
+            held += len(rest)
+            if held >= LINE_LIMIT:
+                raise _too_long(self._path, number)
+        if last := b"".join(begun):
+            yield Piece(number, [last], ended=False)
+
+    def _of_text(self, text: _Text) -> Iterator[Piece]:
+        for number, line in enumerate(text.lines(), 1):
+            yield Piece(number, [line.removesuffix(b"\n")], line.endswith(b"\n"))
+
+    def each(self, piece: Piece) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The rows of a piece one by one. Raises InputError."""
+        if piece.row is not None:
+            self._last = piece.row
+            yield piece.number, piece.row
+        for number, line in enumerate(piece.lines, piece.number):
+            if len(line) >= LINE_LIMIT:
                 raise _too_long(self._path, number)
             try:
-                row = loads(line)
+                row = orjson.loads(line)
             except orjson.JSONDecodeError:
                 if not line.strip():
-                    blanks += 1
-                    if blanks > _BLANKS:
+                    self._blanks += 1
+                    if self._blanks > _BLANKS:
                         raise InputError(f"{self._path}, line {number}: nothing but blank lines.", _AGAIN) from None
                     continue
-                row = self._lenient(number, line)
+                row = self._lenient(number, line, piece.ended)
             if type(row) is not dict:
                 raise InputError(f"{self._path}, line {number}: not a row (a JSON object) but {row!r:.40}.", _AGAIN)
-            self._last, self._number = line, number
+            self._last = line
             yield number, row
 
-    def _lenient(self, number: int, line: bytes) -> Any:
+    def _lenient(self, number: int, line: bytes, ended: bool) -> Any:
         """What the strict parser refused: NaN and infinities, lone surrogates. Else raises why it is no row."""
         where = f"{self._path}, line {number}"
         try:
@@ -172,14 +217,14 @@ class JsonLines:
             raise _wrong_encoding(where, _UTF8, exc.reason) from exc
         except json.JSONDecodeError as exc:
             detail = f"{exc.msg}, column {exc.colno}"
-            if not line.endswith(b"\n"):
+            if not ended:
                 raise InputError(f"{where}: the last row is cut off ({detail}).", _AGAIN) from exc
             raise InputError(f"{where}: not JSON ({detail}).", _AGAIN) from exc
         except (ValueError, RecursionError) as exc:
             # a number of thousands of digits, brackets thousands deep
             raise InputError(f"{where}: not a row of a log ({exc}).", _AGAIN) from exc
 
-    def _of_array(self, text: _Text) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _of_array(self, text: _Text) -> Iterator[Piece]:
         window = _Window(self._path, text)
         window.skip("[")
         first = True
@@ -190,8 +235,7 @@ class JsonLines:
             number, row = window.take()
             if not isinstance(row, dict):
                 raise InputError(f"{self._path}, line {number}: not a row (a JSON object) but {row!r:.40}.", _AGAIN)
-            self._last, self._number = row, number
-            yield number, row
+            yield Piece(number, [], row=row)
         if not window.skip(""):
             window.fail("something follows the array")
 

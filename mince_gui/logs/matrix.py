@@ -14,7 +14,7 @@ from mince_gui.base.errors import InputError
 from mince_gui.benchmarks import Benchmark
 from mince_gui.benchmarks.known_items import unknown_keys
 from mince_gui.logs import pool_checks
-from mince_gui.logs.checks import OF_METRICS, metric_faults
+from mince_gui.logs.checks import metric_faults, refusal_of
 from mince_gui.logs.types import Check, PerItemLog, ScoreMatrix
 
 _EXAMPLES = 5
@@ -41,7 +41,8 @@ class _Kept:
 def build_matrix(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> ScoreMatrix:
     """The calibration pool of `logs`: models in the order given, items in canonical order.
 
-    The items are the benchmark's own; where their number is not known, those that most logs have. A model
+    The items are the benchmark's own; where their number is not known, those that most logs have, unless these are
+    but the first items of a longer sound log. A model
     that lacks an item, has a foreign one, or was asked more than a handful of items in another wording than
     most, is left out with a "refusal" check. A metric that a model lacks for some items, or that cannot be sized,
     is left out for that model, also with a "refusal"; a model without any other is left out. Of several whole
@@ -102,17 +103,25 @@ def _items(benchmark: Benchmark, logs: Sequence[PerItemLog]) -> frozenset[str]:
         whole = Counter(frozenset(log.keys) for log in own if len(log.keys) == benchmark.total_items)
         # of equally many the first given wins: Counter keeps the order
         return whole.most_common(1)[0][0] if whole else frozenset()
-    sound = [log for log in logs if not _refusal(log)]
+    sound = [log for log in logs if refusal_of(log.checks) is None]
     # a run that has as many items as its results file says the task has is whole by its own word
     whole_ones = [log for log in sound if log.meta.get("items_meant") == len(log.keys)]
     sets = Counter(frozenset(log.keys) for log in whole_ones or sound or logs)
     most, votes = sets.most_common(1)[0]
-    return most if votes > 1 else frozenset().union(*sets)
+    if votes == 1:
+        return frozenset().union(*sets)
+    longer = [] if whole_ones else [items for items in sets if _is_cut_from(benchmark, most, items)]
+    return max(longer, key=len, default=most)
 
 
-def _refusal(log: PerItemLog) -> Check | None:
-    """The log's own check that refuses it as a whole."""
-    return next((check for check in log.checks if check.severity == "refusal" and check.kind not in OF_METRICS), None)
+def _is_cut_from(benchmark: Benchmark, short: frozenset[str], whole: frozenset[str]) -> bool:
+    """Whether these are the other's first items, in each subject: a limit or a break leaves them, however often."""
+    if not short < whole:
+        return False
+    last: dict[str, int] = {}
+    for subject, place in map(benchmark.sort_key, short):
+        last[subject] = max(place, last.get(subject, place))
+    return all(place > last.get(subject, -1) for subject, place in map(benchmark.sort_key, whole - short))
 
 
 def _named(log: PerItemLog) -> str:
@@ -139,7 +148,7 @@ def _unfit(benchmark: Benchmark, log: PerItemLog, items: frozenset[str]) -> Chec
             f"{_named(log)} is left out: {len(strange)} of its items are {whose}.",
             len(strange), tuple(strange[:_EXAMPLES]),
         )  # fmt: skip
-    limited = _refusal(log)
+    limited = refusal_of(log.checks)
     if limited is not None:
         return Check(
             "partial_coverage",

@@ -8,10 +8,10 @@ lie in the details or in predictions/ beside them.
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,17 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit
 from mince_gui.benchmarks import BENCHMARKS, Benchmark, content_hash, of_task
-from mince_gui.logs.assemble import Reading, Row, assemble, shown, state_of
+from mince_gui.logs.assemble import SALVAGE, Reading, Row, assemble, shown, state_of
 from mince_gui.logs.collect import NAN, Outcome, RowError
 from mince_gui.logs.lines import first_bytes
-from mince_gui.logs.lm_eval.results import tidy_name
-from mince_gui.logs.naming import own_name
+from mince_gui.logs.naming import own_name, tidy_name
+from mince_gui.logs.nested import Members
 from mince_gui.logs.prompts import PromptFinder, prompt_text
 from mince_gui.logs.types import Claim, Found, PerItemLog
 
 FORMAT = "OpenCompass results"
 
 _HEAD = 1 << 15
-_LIMIT = 512 << 20
 _TIME = re.compile(r"(\d{4})(\d{2})(\d{2})_(\d{2})(\d{2})(\d{2})")
 _PART = re.compile(r"(?P<name>.+)_(?P<part>0|[1-9]\d{0,3})")
 _SUBJECT = re.compile(r"(?:lukaemon_)?mmlu_(?P<subject>.+)")
@@ -39,8 +38,6 @@ _DETAILS = re.compile(rb'"details"\s*:\s*[\[{]')
 _OF_ITEMS = re.compile(
     rb'"(?:example_abbr|correct|is_correct|cascade_correct|is_strict_correct)"|"type"\s*:\s*"(?:PPL|GEN)"'
 )
-_DETAILS_TEXT = re.compile(r'"details"\s*:\s*[\[{]')
-_NEXT_ITEM = re.compile(r'\s*,?\s*(?:"(?P<name>[^"\\]{1,40})"\s*:\s*)?(?=[{"])')
 _RESULT = re.compile(rb'\s*\{\s*"(?:details|[^"\\]{1,80}"\s*:\s*(?:-?[0-9]|NaN|"|\[|\{))')
 _VERDICTS = {
     "is_strict_correct": "prompt_level_strict_acc",
@@ -137,59 +134,48 @@ def _found(run: Path, model: str, dataset: str, members: Sequence[Path]) -> Foun
     )  # fmt: skip
 
 
-def _load(path: Path) -> dict[str, Any]:
-    """The file's object. Raises InputError with file and line."""
-    try:
-        body = json.loads(_text(path))
-    except json.JSONDecodeError as exc:
-        raise InputError(f"{path}, line {exc.lineno}: not JSON ({exc.msg}).", "Take a whole copy of the file.") from exc
-    except (ValueError, RecursionError) as exc:
-        raise InputError(f"{path}: not JSON ({exc}).", "Take a whole copy of the file.") from exc
-    if not isinstance(body, dict):
-        raise InputError(f"{path}: not an object of results.", "Leave this file out.")
-    return body
+@dataclass
+class _Results:
+    """One file of results as it streams by: its items, and what it says of their mean."""
 
+    path: Path
+    reading: Reading
+    reported: dict[str, float] = field(default_factory=dict)
 
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > _LIMIT:
-            raise InputError(f"{path}: larger than {_LIMIT >> 20} MiB.", "Split the evaluation into parts.")
-        return path.read_bytes().decode("utf-8-sig", "surrogatepass")
-    except OSError as exc:
-        raise InputError(f"{path}: cannot be opened ({exc.strerror}).", "Look for the logs again.") from exc
-    except UnicodeDecodeError as exc:
-        raise InputError(f"{path}: not UTF-8 text ({exc.reason}).", "Take a whole copy of the file.") from exc
+    def items(self) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+        """Where it is, place in the data set, fields: of every item in the details. Raises InputError, CancelledError.
 
+        `salvage` ends it in front of a broken place.
+        """
+        place, members = 0, Members(self.path, "details")
+        for member, entry, value in self._whole(members):
+            if member != "details":
+                if member in _REPORTED and isinstance(value, int | float) and 0 <= value <= 100:
+                    self.reported[_REPORTED[member]] = value / 100
+                continue
+            if entry == "type":
+                continue
+            where = f"{self.path}, item {entry} of details"
+            if entry == "":
+                raise InputError(f"{self.path}: {_NO_DETAILS}", "")
+            if not isinstance(value, dict):
+                raise InputError(f"{where}: {shown(value)} in place of an object.", "Leave this file out.")
+            abbreviation = value.get("example_abbr")
+            match = _PLACE.search(abbreviation) if isinstance(abbreviation, str) else None
+            named = int(entry) if entry.isdecimal() and len(entry) < 10 else place
+            yield where, int(match[1]) if match else named, value
+            self.reading.step(self.path, members.position)
+            place += 1
+        if not place and not self.reading.broken:
+            raise InputError(f"{self.path}: {_NO_DETAILS}", "")
 
-def _whole_part(path: Path) -> dict[str, Any]:
-    """The details of a broken file up to the broken place."""
-    text = _text(path)
-    start = _DETAILS_TEXT.search(text)
-    items: dict[str, Any] = {}
-    place = start.end() if start else len(text)
-    decode = json.JSONDecoder().raw_decode
-    try:
-        while match := _NEXT_ITEM.match(text, place):
-            item, place = decode(text, match.end())
-            items[match["name"] if match["name"] is not None else str(len(items))] = item
-    except (ValueError, RecursionError):
-        pass  # here it is broken: the caller says so
-    return {"details": items}
-
-
-def _items(path: Path, body: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Where it is, place in the data set, fields: of every item in the details. Raises InputError."""
-    details = body.get("details")
-    if not isinstance(details, list | dict):
-        raise InputError(f"{path}: {_NO_DETAILS}", "")
-    named = details.items() if isinstance(details, dict) else ((str(i), item) for i, item in enumerate(details))
-    for place, (name, item) in enumerate(entry for entry in named if entry[0] != "type"):
-        where = f"{path}, item {name} of details"
-        if not isinstance(item, dict):
-            raise InputError(f"{where}: {shown(item)} in place of an object.", "Leave this file out.")
-        abbreviation = item.get("example_abbr")
-        match = _PLACE.search(abbreviation) if isinstance(abbreviation, str) else None
-        yield where, int(match[1]) if match else int(name) if name.isdecimal() and len(name) < 10 else place, item
+    def _whole(self, members: Members) -> Iterator[tuple[str, str, Any]]:
+        try:
+            yield from members
+        except InputError as exc:
+            if not self.reading.salvage:
+                raise InputError(exc.message, f"{exc.remedy} {SALVAGE}".lstrip()) from exc
+            self.reading.broken = self.reading.broken or exc.message
 
 
 def _verdicts(name: str, value: Any) -> Outcome | None:
@@ -218,22 +204,34 @@ def _first(value: Any, *, repeated: bool) -> Any:
 
 
 class _Prompts:
-    """The prompts of predictions/ beside the results, by place; loaded when the details have none."""
+    """The items' keys by the prompts of predictions/ beside the results; loaded when the details have no prompts."""
 
-    def __init__(self, results: Path) -> None:
+    def __init__(self, results: Path, finder: PromptFinder, subject: str | None, cancel: CancelToken | None) -> None:
         place = _inside(results, "results")
         self._whole = place[0] / "predictions" / place[1] / results.name if place else None
-        self._loaded: list[Any] | None = None
+        self._finder = finder
+        self._subject = subject
+        self._cancel = cancel
+        self._keys: list[str | None] | None = None
 
-    def get(self, place: int) -> Any:
-        """What was sent for the item, None where that is not stored. Raises InputError for a broken file."""
-        if self._loaded is None:
-            self._loaded = [
-                entry.get("origin_prompt") if isinstance(entry, dict) else None
-                for path in self._files()
-                for entry in _in_order(_load(path))
-            ]
-        return self._loaded[place] if place < len(self._loaded) else None
+    def key_of(self, prompt: Any) -> str | None:
+        """The key of the item that was asked with the prompt, None where none is recognised."""
+        text = prompt_text(prompt)
+        return self._finder.key(text, self._subject) if text is not None else None
+
+    def key(self, place: int) -> str | None:
+        """The key of the item with this place in the predictions. Raises InputError for a broken file."""
+        if self._keys is None:
+            self._keys = [key for path in self._files() for key in self._in_order(path)]
+        return self._keys[place] if place < len(self._keys) else None
+
+    def _in_order(self, path: Path) -> list[str | None]:
+        keys: dict[str, str | None] = {}
+        for name, _, entry in Members(path):
+            if self._cancel is not None:
+                self._cancel.check()
+            keys[name] = self.key_of(entry.get("origin_prompt")) if isinstance(entry, dict) else None
+        return [keys.get(str(place)) for place in range(len(keys))]
 
     def _files(self) -> list[Path]:
         if self._whole is None:
@@ -246,49 +244,34 @@ class _Prompts:
         return parts
 
 
-def _in_order(body: Mapping[str, Any]) -> list[Any]:
-    return [body.get(str(place)) for place in range(len(body))]
-
-
 def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool = False) -> PerItemLog:
-    """Read the run's results. Raises InputError with file and item, CancelledError."""
+    """Read the run's results, an item at a time. Raises InputError with file and line or item, CancelledError."""
     reading = Reading(found, emit, cancel, salvage)
     finder = PromptFinder(found.benchmark)
     rows: list[Row] = []
     reported: dict[str, float] = {}
     offsets: dict[str, int] = {}
     for path in found.files:
-        try:
-            body = _load(path)
-        except InputError as exc:
-            if not salvage:
-                raise
-            reading.broken = reading.broken or exc.message
-            body = _whole_part(path)
         name = _whole_name(path.stem)
-        subject, offset, prompts = _subject(name), offsets.get(name, 0), _Prompts(path)
-        places: list[int] = []
-        for number, (where, place, item) in enumerate(_items(path, body)):
+        subject, offset, results = _subject(name), offsets.get(name, 0), _Results(path, reading)
+        prompts = _Prompts(path, finder, subject, cancel)
+        count = 0
+        for where, place, item in results.items():
             repeated = "example_abbr" in item
-            places.append(place)
             try:
                 outcomes = _outcomes(item)
             except RowError as exc:
                 raise InputError(f"{where}: {exc.message}.", "Leave this file out.") from exc
-            prompt = _first(item.get("prompt"), repeated=repeated) or prompts.get(number)
-            text = prompt_text(prompt)
-            key = finder.key(text, subject) if text is not None else None
+            prompt = _first(item.get("prompt"), repeated=repeated)
+            key = prompts.key_of(prompt) if prompt else prompts.key(count)
             # without example_abbr the places of a part begin at 0 again
             own = place if repeated else offset + place
             rows.append(_row(found.benchmark, where, f"{subject}/{own}" if subject else str(own), key, outcomes, item))
-            reading.step(path, 0)
-        offsets[name] = offset + len(places)
-        for said, metric in _REPORTED.items():
-            value = body.get(said)
-            if isinstance(value, int | float) and 0 <= value <= 100:
-                reported[metric] = value / 100
+            count += 1
+        offsets[name] = offset + count
+        reported |= results.reported
         reading.finished(path)
-    meta = {"reported": reported} if len(found.files) == 1 else {}
+    meta = {"reported": reported} if len(found.files) == 1 and not reading.broken else {}
     return assemble(reading, rows, own_name=own_name("opencompass", found.task.partition("/")[2]), meta=meta)
 
 

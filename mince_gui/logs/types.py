@@ -42,7 +42,8 @@ class Found:
 
     `files` belong together (57 subject files for MMLU); `why` says in words what told the format. `encoding` is the
     text encoding that the user named ("" = UTF-8). `scratch` holds the files that came out of an archive and keeps
-    them alive as long as this object.
+    them alive as long as this object. `shared` is what the runs of one file have in common for their reader, so that
+    it is read once.
     """
 
     format: str
@@ -55,6 +56,7 @@ class Found:
     why: str
     encoding: str = ""
     scratch: Scratch | None = field(default=None, compare=False, repr=False)
+    shared: object = field(default=None, compare=False, repr=False)
 
     def shown(self, text: str) -> str:
         """The text with every path inside an archive as people know it: archive.zip/inner/path."""
@@ -114,6 +116,14 @@ class Detection:
         self.close()
 
 
+def total_items(benchmark: Benchmark, meta: Mapping[str, Any]) -> int | None:
+    """How many items the whole benchmark has: its own number, else what a log's meta says; None where none is said."""
+    if benchmark.total_items is not None:
+        return benchmark.total_items
+    said = meta.get("items_meant")
+    return said if isinstance(said, int) else None
+
+
 @dataclass(frozen=True)
 class PerItemLog:
     """For one model and one benchmark, one row per item, in canonical order.
@@ -142,6 +152,11 @@ class PerItemLog:
     def metrics(self) -> tuple[str, ...]:
         """Metric names, in the benchmark's order where it knows them."""
         return tuple(self.passed)
+
+    @property
+    def total_items(self) -> int | None:
+        """How many items the whole benchmark has: its own number, else what the log says; None where none is said."""
+        return total_items(self.benchmark, self.meta)
 
     def score(self, metric: str) -> float | None:
         """The metric over all items that have it, in percent; None where there is none."""

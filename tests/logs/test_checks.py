@@ -92,6 +92,34 @@ def test_more_items_than_the_run_was_meant_to_have_are_refused() -> None:
     assert found["unknown_items"].examples == ("2",)
 
 
+def test_a_salvaged_log_of_a_benchmark_of_unknown_size_is_not_taken_for_whole() -> None:
+    salvaged = [Check("salvaged", "warning", "Only what is whole was read: line 4.")]
+    cut, told = (
+        checks(checks_of(log_of(plain(["0", "1", "2"]), TASK, **meta), Collector(TASK), Observed(), None, salvaged))
+        for meta in ({}, {"items_meant": 3})
+    )
+    assert cut["partial"].severity == "refusal"
+    assert cut["partial"].message == "3 items of an unknown number were whole."
+    assert "partial" not in told
+
+
+def test_rows_that_one_filter_lacks_are_counted_for_its_metric() -> None:
+    rows = [(str(i), {STRICT: (float(i % 3 == 0), 1.0), FLEXIBLE: (float(i % 2), 1.0)}) for i in range(1_000)]
+    rows += [(str(i), {STRICT: (1.0, 1.0)}) for i in range(1_000, 1_319)]
+    log = log_of(rows, GSM8K)
+    assert [check.kind for check in log.checks] == ["missing_values"]
+    check = checks(log)["missing_values"]
+    assert (check.severity, check.count, check.examples[0]) == ("refusal", 319, "1000")
+    assert check.message == f"319 items have no {FLEXIBLE}, 1,000 of 1,319 have it."
+    assert build_matrix(GSM8K, [log]).metrics == (STRICT,)
+
+
+def test_values_that_rows_lack_are_counted_once() -> None:
+    rows = [(str(i), {STRICT: (NAN, NAN) if i < 3 else (float(i % 2), 1.0)}) for i in range(1_319)]
+    found = [check for check in log_of(rows, GSM8K).checks if check.kind == "missing_values"]
+    assert [(check.severity, check.count) for check in found] == [("warning", 3)]
+
+
 def test_rows_in_another_order_are_put_in_order_and_said_so() -> None:
     log = log_of(plain(["2", "0", "1"]))
     assert log.keys == ("0", "1", "2")

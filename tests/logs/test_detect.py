@@ -41,6 +41,31 @@ def test_a_folder_of_binary_files_is_skipped_file_by_file(tmp_path: Path) -> Non
     assert reasons["samples_gsm8k_2026-01-02T03-04-06.000001.jsonl"] == "empty"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_a_linked_folder_is_named_with_the_way_out_and_its_parent_is_not_called_empty(
+    tmp_path: Path, gsm8k_row: Row, write_run: Write
+) -> None:
+    write_run(tmp_path / "elsewhere", "gsm8k", [gsm8k_row(0, 1.0)])
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "run").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    detection = detect([logs])
+    assert detection.found == ()
+    assert detection.skipped == ((logs / "run", "a link to a folder, which is not followed: name it itself"),)
+    assert len(detect([logs / "run"]).found) == 1
+
+
+def test_blank_lines_in_front_do_not_make_a_log_empty(tmp_path: Path, gsm8k_row: Row, write_run: Write) -> None:
+    path = write_run(tmp_path, "gsm8k", [gsm8k_row(0, 1.0)])
+    path.write_bytes(b"\n" * 100 + path.read_bytes())
+    blank = tmp_path / "samples_gsm8k_2026-01-02T03-04-06.000001.jsonl"
+    blank.write_bytes(b"\n" * 1_000)
+    detection = detect([tmp_path])
+    (found,) = detection.found
+    assert read(found).keys == ("0",)
+    assert dict(detection.skipped)[blank] == "empty"
+
+
 def test_an_array_named_like_a_samples_file_is_read(tmp_path: Path, gsm8k_row: Row) -> None:
     path = tmp_path / "samples_gsm8k_2024-06-08T05-42-41.351110.json"
     path.write_text(json.dumps([gsm8k_row(0, 1.0)], indent=2), encoding="utf-8")

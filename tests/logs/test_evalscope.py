@@ -71,6 +71,16 @@ def test_questions_of_another_data_set_make_a_benchmark_of_its_own_with_its_limi
     assert checks["empty_responses"].examples == ("2",)
 
 
+def test_a_metric_that_is_stored_under_another_name_is_left_out_by_that_name(tmp_path: Path) -> None:
+    rows = [
+        reviewed(i, f"Question {i}", {"prompt_level_strict": score, "accuracy": 1.0})
+        for i, score in enumerate([1.0, 0.5, 75.0, 0.0])
+    ]
+    log = one(write(tmp_path / "run" / "reviews" / "m" / "own_default.jsonl", rows).parent)
+    assert log.metrics == ("accuracy",)
+    assert "prompt_level_strict_acc is left out" in next(c.message for c in log.checks if c.kind == "metric_left_out")
+
+
 def test_predictions_alone_are_refused_with_the_way_out(run: Path) -> None:
     shutil.rmtree(run / "reviews")
     detection = detect([run])
@@ -94,7 +104,7 @@ def test_without_report_and_configuration_the_folders_name_counts(run: Path) -> 
         ({"index": "0"}, "index is '0'"),
         ({"sample_score": {}}, "no sample_score.score"),
         ({"sample_score": {"score": {"value": 1.0}}}, "value is 1.0"),
-        ({"sample_score": {"score": {"value": {"accuracy": "yes"}}}}, "accuracy is 'yes'"),
+        ({"sample_score": {"score": {"value": {"accuracy": "yes"}}}}, "'yes', not a number"),
         ({"index": 1}, "a second time"),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import CancelledError, InputError
 from mince_gui.benchmarks import BENCHMARKS, content_hash
-from mince_gui.logs import Check, PerItemLog, detect, read
+from mince_gui.logs import Check, PerItemLog, build_matrix, detect, read
 from mince_gui.logs.helm.files import load_spec
 from mince_gui.logs.helm.states import instances
 from mince_gui.logs.types import Found
@@ -135,12 +135,16 @@ def test_the_subjects_of_mmlu_are_one_run_with_a_category_each() -> None:
     assert log.categories == ("anatomy", "anatomy", "virology")
 
 
-def test_as_many_instances_as_were_allowed_are_said_to_be_a_sample(run: Callable[[str], Path]) -> None:
+def test_as_many_instances_as_were_allowed_are_a_sample_that_is_not_sized_as_whole(run: Callable[[str], Path]) -> None:
     folder = run(TRIALS)
     changed(folder / SPEC, lambda body: body["adapter_spec"].update(max_eval_instances=4))
-    sampled = check(read(found(folder)), "sampled")
-    assert sampled is not None
-    assert sampled.count == 4
+    log = read(found(folder))
+    partial = check(log, "partial")
+    assert partial is not None
+    assert (partial.severity, check(log, "sampled")) == ("refusal", None)
+    assert "4 instances are as many as the run was allowed to take" in partial.message
+    with pytest.raises(InputError, match="max_eval_instances"):
+        build_matrix(log.benchmark, [log])
 
 
 def test_without_the_requests_the_statistics_count_alone(run: Callable[[str], Path]) -> None:
@@ -185,17 +189,23 @@ def test_a_cut_file_is_named_with_its_line_and_with_salvage_the_rows_before_it_c
     log = read(one, salvage=True)
     assert log.keys == ("id2", "id3")
     assert check(log, "salvaged") is not None
+    partial = check(log, "partial")
+    assert partial is not None, "how many there were in all is not known"
+    assert partial.severity == "refusal"
 
 
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ('{"adapter_spec": {}}', "there is no list of requests"),
-        ('{"request_states": [{"instance": {"id": "id2", "input": {"text": "a"}}}', "request 2: not JSON"),
+        ('{"adapter_spec": {}}', "there is no request in it"),
+        ('{"request_states": [{"instance": {"id": "id2", "input": {"text": "a"}}}', "cut off"),
         ('{"request_states": [1]}', "request 1: 1 is no request"),
         ('{"request_states": [{"instance": 3}]}', "request 1: instance is 3"),
         ('{"request_states": [{"instance": {"id": 3}}]}', "request 1: the instance has no id or no text"),
-        ('{"request_states": [{"instance": {}} {}]}', "request"),
+        (
+            '{"request_states": [{"instance": {"id": "id2", "input": {"text": "a"}}} {}]}',
+            "in entry 1 of request_states",
+        ),
     ],
 )
 def test_broken_requests_are_named(run: Callable[[str], Path], body: str, said: str) -> None:

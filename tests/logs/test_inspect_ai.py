@@ -21,7 +21,7 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import CancelledError, InputError
 from mince_gui.base.events import Event, Progress
 from mince_gui.benchmarks import BENCHMARKS, content_hash
-from mince_gui.logs import Check, PerItemLog, detect, formats, read
+from mince_gui.logs import Check, PerItemLog, assemble, detect, formats, read
 from mince_gui.logs.inspect_ai import archive, library
 from mince_gui.logs.inspect_ai.scores import added
 from mince_gui.logs.types import Found
@@ -261,13 +261,13 @@ def test_a_cut_json_log_gives_the_samples_before_the_cut_when_asked(tmp_path: Pa
     text = JSON.read_text(encoding="utf-8")
     path = tmp_path / JSON.name
     path.write_text(text[: text.index('"id": "sum-5"') + 40], encoding="utf-8")
-    with pytest.raises(InputError, match="inspect_ai cannot read it"):
+    with pytest.raises(InputError, match=r"line \d+: not JSON \(cut off in entry 4 of samples\)[^$]*--salvage"):
         read(found(path))
     log = read(found(path), salvage=True)
     assert log.keys == ("sum-2", "sum-3", "sum-4")
     salvaged = check(log, "salvaged")
     assert salvaged is not None
-    assert "sample 4" in salvaged.message
+    assert "entry 4 of samples" in salvaged.message
 
 
 def lying(path: Path, member: bytes, declared: int, packed: bytes) -> None:
@@ -329,6 +329,28 @@ def test_a_name_that_the_library_would_take_for_an_address_is_refused(tmp_path: 
     shutil.copyfile(JSON, tmp_path / f"simplecache::{JSON.name}")
     (skipped,) = detect([tmp_path]).skipped
     assert "rename the file" in skipped[1]
+
+
+def test_a_json_log_on_one_line_is_read_a_sample_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / JSON.name
+    path.write_text(json.dumps(json.loads(JSON.read_bytes())), encoding="utf-8")
+    given: list[str] = []
+    cancel = CancelToken()
+    sample_of = library.sample_of
+
+    def watched(path: Path, body: Any) -> Any:
+        given.append(body["id"])
+        if len(given) == 2:
+            cancel.cancel()
+        return sample_of(path, body)
+
+    expected = read(found(JSON))
+    assert read(found(path)).keys == expected.keys
+    monkeypatch.setattr(library, "sample_of", watched)
+    monkeypatch.setattr(assemble, "_ROWS_PER_STEP", 1)
+    with pytest.raises(CancelledError):
+        read(found(path), cancel=cancel)
+    assert given == ["sum-2", "sum-3"]
 
 
 def test_a_json_log_too_large_to_read_whole_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

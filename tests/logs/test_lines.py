@@ -100,7 +100,7 @@ def test_a_wrong_encoding_is_named_with_its_line(tmp_path: Path) -> None:
         read(path, "cp1252")
 
 
-@pytest.mark.parametrize("name", ["nope", "base64", "rot13", "", "cp1252\0"])
+@pytest.mark.parametrize("name", ["nope", "base64", "rot13", "", "cp1252\0", "idna", "punycode"])
 def test_an_encoding_that_is_none_is_a_usage_error(name: str) -> None:
     with pytest.raises(UsageError, match="no text encoding"):
         check_encoding(name)
@@ -147,3 +147,27 @@ def test_what_was_whole_in_a_cut_gzip_file_comes_before_the_fault(tmp_path: Path
     message, count, _ = refused(path)
     assert count > 1_000
     assert f"{path}, line {count + 1}: the compressed file is cut off" in message
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    body=st.lists(st.sampled_from([b'{"a": 1}', b'{"b": "\xc3\xa9"}', b'{"c": NaN}', b"", b" ", b"\r", b"[]", b"{"])),
+    ended=st.booleans(),
+    size=st.integers(1, 40),
+)
+def test_where_a_file_is_cut_into_pieces_makes_no_difference(
+    tmp_path_factory: pytest.TempPathFactory, body: list[bytes], ended: bool, size: int
+) -> None:
+    def numbered(piece: int) -> tuple[list[str], str]:
+        found: list[str] = []
+        with pytest.MonkeyPatch.context() as patch, JsonLines(path) as rows:
+            patch.setattr(lines, "_PIECE", piece)
+            try:
+                found += [f"{number} {row}" for number, row in rows]
+            except InputError as exc:
+                return found, exc.message
+        return found, ""
+
+    path = tmp_path_factory.mktemp("lines") / "x.jsonl"
+    path.write_bytes(b'{"first": 0}\n' + b"\n".join(body) + b"\n" * ended)
+    assert numbered(size) == numbered(1 << 16)

@@ -82,7 +82,7 @@ def test_a_metric_that_lacks_some_values_is_refused_and_the_others_stay() -> Non
     assert matrix.passed[1, 1].tolist() == [0, 1, 1]
     check = kinds(matrix)["missing_values"]
     assert (check.severity, check.count, check.examples) == ("refusal", 1, ("1",))
-    assert check.message == "acc of b (2026-01-01) is left out: 1 item has no acc."
+    assert check.message == "acc of b (2026-01-01) is left out: 1 item has no acc, 2 of 3 have it."
 
 
 def test_a_model_without_a_whole_metric_is_left_out_by_name() -> None:
@@ -166,11 +166,32 @@ def test_of_runs_that_time_does_not_tell_apart_the_first_is_taken_and_said_so(st
 
 
 def test_the_items_of_a_task_are_those_that_most_logs_have() -> None:
-    same = [make(name, {"acc": [1, 0, 1]}) for name in ("a", "b")]
-    one_more = make("c", {"acc": [1, 0, 1, 1]})
-    matrix = build_matrix(TASK, [one_more, *same])
+    same = [make(name, {"acc": [1, 0, 1]}, keys=("0", "2", "4")) for name in ("a", "b")]
+    one_between = make("c", {"acc": [1, 0, 1, 1]}, keys=("0", "2", "3", "4"))
+    matrix = build_matrix(TASK, [one_between, *same])
     assert matrix.models == ("a", "b")
     assert kinds(matrix)["other_items"].examples == ("3",)
+
+
+def test_many_runs_of_the_first_items_do_not_turn_out_the_whole_one() -> None:
+    short = [make(name, {"acc": [1, 0, 1]}) for name in ("a", "b")]
+    matrix = build_matrix(TASK, [*short, make("c", {"acc": [1, 0, 1, 1]})])
+    assert (matrix.models, matrix.total_items) == (("c",), 4)
+    said = [check.message for check in matrix.checks if check.kind == "partial_coverage"]
+    assert [message.partition(": ")[2] for message in said] == ["it has 3 of 4 items."] * 2
+
+
+def test_the_first_items_of_each_subject_are_no_whole_run_either() -> None:
+    keys = ["x/0", "x/1", "x/2", "y/0", "y/1", "z/0"]
+    short = [make(name, {"acc": [1, 0, 1]}, keys=["x/0", "x/1", "y/0"]) for name in ("a", "b")]
+    matrix = build_matrix(TASK, [*short, make("c", {"acc": [1, 0, 1, 1, 0, 0]}, keys=keys)])
+    assert (matrix.models, matrix.total_items) == (("c",), 6)
+
+
+def test_runs_that_are_whole_by_their_own_word_are_not_the_first_items_of_another() -> None:
+    whole = [make(name, {"acc": [1, 0]}, meta={"items_meant": 2}) for name in ("a", "b")]
+    matrix = build_matrix(TASK, [*whole, make("c", {"acc": [1, 0, 1]})])
+    assert (matrix.models, matrix.total_items) == (("a", "b"), 2)
 
 
 def test_a_run_that_is_whole_by_its_own_word_outweighs_others_that_may_have_broken_off() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import shutil
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mince_gui.base.errors import InputError
+from mince_gui.base.cancel import CancelToken
+from mince_gui.base.errors import CancelledError, InputError
+from mince_gui.base.events import Event, Progress
 from mince_gui.logs import PerItemLog, detect, read
 
 DATA = Path(__file__).parent / "data" / "opencompass"
@@ -190,3 +193,41 @@ def test_damaged_files_end_in_logs_or_reasons(data: st.DataObject, tmp_path_fact
     for found in detect([run]).found:
         with contextlib.suppress(InputError):
             assert len(read(found).keys) > 0
+
+
+@pytest.mark.parametrize("form", ["object", "array"])
+def test_a_file_is_taken_in_an_item_at_a_time_and_can_be_cancelled_on_the_way(tmp_path: Path, form: str) -> None:
+    items = [{"pred": "7" * 2_000, "answer": "7", "correct": i % 4 == 0} for i in range(4_000)]
+    details: Any = {str(i): item for i, item in enumerate(items)} if form == "object" else items
+    path = write(tmp_path / "results" / "m" / "sums.json", {"accuracy": 25.0, "details": details, "after": 1})
+    size = path.stat().st_size
+    del items, details
+    (found,) = detect([tmp_path]).found
+    events: list[Event] = []
+    cancel = CancelToken()
+
+    def late(event: Event) -> None:
+        if isinstance(event, Progress) and event.done > size // 4:
+            cancel.cancel()
+
+    with pytest.raises(CancelledError):
+        read(found, emit=late, cancel=cancel)
+    tracemalloc.start()
+    try:
+        log = read(found, emit=events.append)
+        assert tracemalloc.get_traced_memory()[1] < size // 2
+    finally:
+        tracemalloc.stop()
+    assert log.score("accuracy") == pytest.approx(25.0)
+    assert len({event.done for event in events if isinstance(event, Progress)}) > 10
+
+
+def test_a_result_with_empty_details_is_refused(tmp_path: Path) -> None:
+    body = '{"accuracy": 50.0, "details": {"0": null}, "is_correct": 1}'
+    path = tmp_path / "results" / "m" / "sums.json"
+    path.parent.mkdir(parents=True)
+    for details, words in (("{}", "without details"), ("null", "without details"), ('{"0": 3}', "3 in place of")):
+        path.write_text(body.replace('{"0": null}', details), encoding="utf-8")
+        for found in detect([path]).found:
+            with pytest.raises(InputError, match=words):
+                read(found)

@@ -13,10 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mince_gui.base.errors import InputError
+from mince_gui.app.import_logs import look
+from mince_gui.base.cancel import CancelToken
+from mince_gui.base.errors import CancelledError, InputError
+from mince_gui.base.events import Event, Progress
 from mince_gui.benchmarks import BENCHMARKS, keys_of
-from mince_gui.logs import PerItemLog, build_matrix, detect, read
+from mince_gui.logs import PerItemLog, build_matrix, detect, read, tables
 from mince_gui.logs.tables import cells
+from mince_gui.logs.tables.sheets import Sheet, opened
 
 WIDE = "item_key,model a,lab/b\n0,1,0.5\n1,true,\n2,FALSE,NaN\n10,2/3,1.0\n"
 
@@ -244,8 +248,122 @@ def test_a_line_that_is_no_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_bytes(f"item_key,m\n{ROWS * 200}".encode() + b"\xff\xfe,1\n")
     (found,) = detect([tmp_path]).found
-    with pytest.raises(InputError, match=r"own\.csv, near line \d+: not utf-8 text"):
+    with pytest.raises(InputError, match=r"own\.csv, line 12002: not utf-8 text"):
         read(found)
+
+
+def test_a_table_in_another_encoding_is_refused_with_the_way_out_and_read_with_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "own.csv", "item_key,modèle\nà,1\nb,0\n", "cp1252")
+    ((_, why),) = detect([path]).skipped
+    assert "line 1: not utf-8 text" in why
+    assert "--encoding" in why
+    (found,) = look([path], encoding="cp1252").found
+    log = read(found)
+    assert (found.model, log.keys, log.passed["score"].tolist()) == ("modèle", ("b", "à"), [0, 1])
+
+
+def column_checks(log: PerItemLog) -> tuple[str, ...]:
+    return tuple(check.message for check in log.checks if check.kind == "columns_left_out")
+
+
+def test_a_bad_cell_or_gaps_in_front_cost_no_column(tmp_path: Path) -> None:
+    rows = [[str(i), "1", "?" if i == 4 else "0", "" if i < 60 else "1"] for i in range(80)]
+    path = write(tmp_path / "own__acc.csv", "item_key,A,B,C\n" + "".join(",".join(row) + "\n" for row in rows))
+    a, b, c = detect([path]).found
+    assert "a column for each of 3 models" in a.why
+    assert "models: A, B, C" in a.why
+    assert read(a).passed["acc"].tolist() == [1] * 80
+    with pytest.raises(InputError, match=r"line 6: '\?' is no outcome .* or empty where missing\)\.\n.*--salvage"):
+        read(b)
+    assert len(read(b, salvage=True).keys) == 4
+    log = read(c)
+    assert np.isnan(log.passed["acc"]).tolist() == [True] * 60 + [False] * 20
+    assert column_checks(log) == ()
+
+
+def test_columns_that_are_not_read_are_named_before_and_after_reading(tmp_path: Path) -> None:
+    text = "item_key,A,percent,none,prompt\n0,1,100,,Why?\n1,0,0,,How?\n2,1,100,,So?\n"
+    (found,) = detect([write(tmp_path / "own__acc.csv", text)]).found
+    told = "'percent' ('100' in line 2 is no outcome), 'none' (empty)"
+    assert f"models: A; columns left out: {told}, 'prompt' ('Why?' in line 2 is no outcome)" in found.why
+    assert column_checks(read(found)) == (f"Columns of the table that are not read: {told}.",)
+
+
+def test_a_table_of_percentages_is_refused_with_the_cell_that_shows_it(tmp_path: Path) -> None:
+    ((_, why),) = detect([write(tmp_path / "own.csv", "item_key,m\n0,100\n1,100\n2,0\n")]).skipped
+    assert "without a column of outcomes ('m' ('100' in line 2 is no outcome))" in why
+
+
+@pytest.mark.parametrize("bad", [1, 51])
+def test_a_bad_cell_of_a_metric_is_named_wherever_it_stands(tmp_path: Path, bad: int) -> None:
+    rows = "".join(f"m,{i},1,{'n.a.' if i == bad else 0.5}\n" for i in range(60))
+    (found,) = detect([write(tmp_path / "own.csv", f"model,item_key,acc,f1\n{rows}")]).found
+    with pytest.raises(InputError, match=rf"line {bad + 2}: 'n\.a\.' is no outcome"):
+        read(found)
+
+
+def test_a_long_table_that_breaks_off_gives_the_rows_in_front_when_asked(tmp_path: Path) -> None:
+    rows = "".join(f"{model},{i},1\n" for i in range(60) for model in "ab")
+    first, second = detect([write(tmp_path / "own.csv", f"model,item_key,passed\n{rows}a,60\nb,60,1\n")]).found
+    for found in (first, second):
+        with pytest.raises(InputError, match=r"line 122: 2 cells, but 3 columns[^$]*--salvage"):
+            read(found)
+        log = read(found, salvage=True)
+        assert (len(log.keys), "salvaged" in {check.kind for check in log.checks}) == (60, True)
+
+
+def test_a_fault_of_one_model_is_not_one_of_the_others(tmp_path: Path) -> None:
+    a, b = detect([write(tmp_path / "own.csv", "model,item_key,passed\na,0,1\nb,0,7\na,1,0\n")]).found
+    assert read(a).keys == ("0", "1")
+    with pytest.raises(InputError, match="line 3: '7' is no outcome"):
+        read(b)
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
+def test_a_file_is_read_once_for_all_its_models_and_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    models, keys = [f"m{i % 5}" for i in range(40_000)], [f"k{i // 5:05}" for i in range(40_000)]
+    passed = [i % 3 // 2 for i in range(40_000)]
+    path = tmp_path / f"own.{form}"
+    if form == "parquet":
+        pq.write_table(pa.table({"model": models, "item_key": keys, "passed": passed}), path)
+    else:
+        lines = [",".join(map(str, row)) + "\n" for row in zip(models, keys, passed, strict=True)]
+        raw = "".join(["model,item_key,passed\n", *lines]).encode()
+        path.write_bytes(gzip.compress(raw, 1) if form == "csv.gz" else raw)
+    detection = detect([path])
+    times: list[Path] = []
+
+    def counted(path: Path, encoding: str = "") -> contextlib.AbstractContextManager[Sheet]:
+        times.append(path)
+        return opened(path, encoding)
+
+    monkeypatch.setattr("mince_gui.logs.tables.table.opened", counted)
+    events: list[Event] = []
+    for number, found in enumerate(detection.found):
+        log = read(found, emit=events.append)
+        assert log.passed["score"].tolist() == passed[number::5]
+    assert times == [path]
+    done = [event.done for event in events if isinstance(event, Progress)]
+    size = path.stat().st_size
+    assert 0 < done[0] <= size
+    assert form == "csv.gz" or len({value for value in done if value < size}) > 1
+    # a second reading of the same run is no stale one
+    path.write_bytes(b"" if form == "parquet" else b"model,item_key,passed\nm0,k0,1\n")
+    with contextlib.suppress(InputError):
+        assert read(detection.found[0]).keys == ("k0",)
+
+
+def test_a_cancelled_table_can_be_read_again(tmp_path: Path) -> None:
+    found = detect([write(tmp_path / "own.csv", "item_key,m\n" + "".join(f"{i},1\n" for i in range(2_000)))]).found[0]
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(CancelledError):
+        read(found, cancel=cancel)
+    assert len(read(found).keys) == 2_000
+    with pytest.raises(CancelledError):
+        tables.claim(found.files, cancel=cancel)
 
 
 def test_a_line_without_end_and_a_table_without_end_are_refused_quickly(tmp_path: Path) -> None:

@@ -54,6 +54,21 @@ def test_other_items_under_a_name_are_refused_until_the_old_file_is_moved_away(t
         assert [stored.subset for stored in subsets.subsets(ws)] == [_subset(seed=43)]
 
 
+def test_a_new_subset_may_take_the_place_of_a_file_that_was_moved_away(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as ws:
+        path = _freeze(ws, _subset())
+        pack = tmp_path / "mine.mincepack"
+        pack.write_bytes(b"of the old items")
+        subsets.add_pack(ws, _subset(), pack)
+        _freeze(ws, dataclasses.replace(_subset(), evidence={"tau_pp": 1.0}))
+        assert len(subsets.packs(ws)) == 1
+        path.rename(tmp_path / "kept.json")
+        _freeze(ws, _subset(seed=43))
+        assert [stored.subset for stored in subsets.subsets(ws)] == [_subset(seed=43)]
+        assert subsets.packs(ws) == []
+        assert pack.is_file()
+
+
 def test_the_content_hash_of_an_item_is_what_most_models_logs_say(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
         for model, hashes in (
@@ -61,7 +76,7 @@ def test_the_content_hash_of_an_item_is_what_most_models_logs_say(tmp_path: Path
             ("a", ("h", "h", None, None)),
             ("b", ("h", "y", None, None)),
         ):
-            log_id, _ = logs.add(ws, _log(model, hashes))
+            log_id = logs.add(ws, _log(model, hashes)).log_id
             logs.set_excluded(ws, log_id, model == "old")
         rerun = dataclasses.replace(_log("b", ("h", "y", None, None)), timestamp="t2")
         logs.add(ws, rerun)

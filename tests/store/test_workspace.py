@@ -79,9 +79,9 @@ def _result(position: int, state: str = "done", passed: float = 1.0) -> ItemResu
 
 def test_a_log_comes_back_equal_and_missing_stays_missing(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
-        log_id, new = logs.add(ws, _log())
-        back = logs.load(ws, log_id)
-        assert new
+        added = logs.add(ws, _log())
+        back = logs.load(ws, added.log_id)
+        assert added.new
         np.testing.assert_array_equal(back.passed["exact_match,strict-match"], [1.0, np.nan, 0.0])
         assert (back.keys, back.hashes, back.checks, back.meta) == (
             _log().keys,
@@ -96,26 +96,76 @@ def test_a_log_comes_back_equal_and_missing_stays_missing(tmp_path: Path) -> Non
 
 def test_the_same_evaluation_is_stored_once_and_a_rerun_beside_it(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
-        first, _ = logs.add(ws, _log())
-        again, new = logs.add(ws, _log())
-        rerun, _ = logs.add(ws, _log(timestamp="t2"))
-        assert (again, new) == (first, False)
-        assert rerun != first
+        first = logs.add(ws, _log())
+        again = logs.add(ws, _log())
+        rerun = logs.add(ws, _log(timestamp="t2"))
+        assert again == logs.Added(first.log_id, new=False, updated=False, checks=_log().checks)
+        assert rerun.log_id != first.log_id
         assert [log.timestamp for log in logs.pool(ws, "gsm8k")] == ["t2", "t1"]
+
+
+def test_every_item_of_a_log_of_many_is_stored_under_its_own_place(tmp_path: Path) -> None:
+    count = 257
+    rng = np.random.default_rng(1)
+    passed = np.where(rng.random(count) < 0.1, np.nan, rng.integers(0, 2, count))
+    many = dataclasses.replace(
+        _log(),
+        keys=tuple(map(str, range(count))),
+        categories=tuple(f"c{i % 3}" for i in range(count)),
+        hashes=tuple(None if i % 5 == 0 else f"h{i}" for i in range(count)),
+        passed={"exact_match,strict-match": passed, "exact_match,flexible-extract": 1.0 - passed},
+        trials=dict.fromkeys(
+            ("exact_match,strict-match", "exact_match,flexible-extract"), np.where(np.isnan(passed), np.nan, 1.0)
+        ),
+    )
+    with Workspace(tmp_path) as ws:
+        back = logs.load(ws, logs.add(ws, many).log_id)
+    assert (back.keys, back.categories, back.hashes) == (many.keys, many.categories, many.hashes)
+    for metric in many.metrics:
+        np.testing.assert_array_equal(back.passed[metric], many.passed[metric])
+        np.testing.assert_array_equal(back.trials[metric], many.trials[metric])
+
+
+def test_a_reading_that_knows_more_of_the_same_evaluation_brings_it_up_to_date(tmp_path: Path) -> None:
+    partial = Check("partial", "refusal", "3 of 1319 items.")
+    better = dataclasses.replace(
+        _log(), checks=(partial,), meta={"n_shot": 0, "limit": 3}, hashes=("a", "b", "x"), categories=("u", "v", "w"),
+        source="elsewhere",
+    )  # fmt: skip
+    with Workspace(tmp_path) as ws:
+        first = logs.add(ws, _log())
+        logs.set_excluded(ws, first.log_id, True)
+        assert logs.add(ws, better) == logs.Added(first.log_id, new=False, updated=True, checks=(partial,))
+        back = logs.load(ws, first.log_id)
+        assert (back.checks, back.meta, back.hashes) == ((partial,), better.meta, better.hashes)
+        assert (back.categories, back.source) == (better.categories, "elsewhere")
+        np.testing.assert_array_equal(back.passed["exact_match,strict-match"], [1.0, np.nan, 0.0])
+        (listed,) = logs.listing(ws)
+        assert (listed.items, listed.excluded) == (3, True)
+        assert logs.add(ws, better) == logs.Added(first.log_id, new=False, updated=False, checks=(partial,))
+
+
+def test_a_reading_that_knows_less_changes_nothing_and_says_what_is_stored(tmp_path: Path) -> None:
+    partial = Check("partial", "refusal", "3 of 1319 items.")
+    better = dataclasses.replace(_log(), checks=(partial,), meta={"n_shot": 0, "limit": 3})
+    with Workspace(tmp_path) as ws:
+        first = logs.add(ws, better)
+        assert logs.add(ws, _log()) == logs.Added(first.log_id, new=False, updated=False, checks=(partial,))
+        assert logs.load(ws, first.log_id).checks == (partial,)
 
 
 def test_two_undated_evaluations_of_one_model_are_both_kept(tmp_path: Path) -> None:
     other = dataclasses.replace(_log(timestamp=""), passed={"exact_match,strict-match": np.array([0.0, np.nan, 0.0])})
     with Workspace(tmp_path) as ws:
-        first, _ = logs.add(ws, _log(timestamp=""))
-        second, new = logs.add(ws, other)
-        assert new
-        assert second != first
+        first = logs.add(ws, _log(timestamp=""))
+        second = logs.add(ws, other)
+        assert second.new
+        assert second.log_id != first.log_id
 
 
 def test_an_excluded_log_leaves_the_pool_unless_it_is_named(tmp_path: Path) -> None:
     with Workspace(tmp_path) as ws:
-        log_id, _ = logs.add(ws, _log())
+        log_id = logs.add(ws, _log()).log_id
         logs.set_excluded(ws, log_id, True)
         assert logs.pool(ws, "gsm8k") == []
         assert [log.model for log in logs.pool(ws, "gsm8k", ["m"])] == ["m"]

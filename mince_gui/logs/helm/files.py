@@ -15,8 +15,7 @@ from mince_gui.base.errors import InputError
 from mince_gui.benchmarks import BENCHMARKS, Benchmark, KeyFinder, of_task
 from mince_gui.logs.helm.states import instances
 from mince_gui.logs.lines import first_bytes
-from mince_gui.logs.lm_eval.results import tidy_name
-from mince_gui.logs.naming import candidate, own_name
+from mince_gui.logs.naming import candidate, own_name, tidy_name
 from mince_gui.logs.types import Claim, Found
 
 FORMAT = "HELM"

@@ -72,7 +72,7 @@ def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool 
     outcomes = filled([row.outcomes for row in rows])
     rows = [dataclasses.replace(row, outcomes=whole) for row, whole in zip(rows, outcomes, strict=True)]
     log = assemble(reading, rows, own_name=own_name(PREFIX, found.task), meta=_meta(spec, found))
-    return dataclasses.replace(log, checks=(*log.checks, *_checks(noticed)))
+    return dataclasses.replace(log, checks=(*log.checks, *_checks(noticed, log)))
 
 
 def _told(spec: Spec, reading: Reading) -> dict[tuple[str, str], Instance]:
@@ -218,7 +218,7 @@ def _meta(spec: Spec, found: Found) -> dict[str, Any]:
     }
 
 
-def _checks(noticed: _Noticed) -> Iterator[Check]:
+def _checks(noticed: _Noticed, log: PerItemLog) -> Iterator[Check]:
     if noticed.perturbed:
         yield Check(
             "perturbed", "info",
@@ -239,8 +239,8 @@ def _checks(noticed: _Noticed) -> Iterator[Check]:
             len(noticed.repeated), tuple(sorted(noticed.repeated)[:5]),
         )  # fmt: skip
     if noticed.capped:
-        yield Check(
-            "sampled", "info",
-            f"{counted(noticed.capped, 'instance')} are as many as the run was allowed to take: HELM draws them from a "
-            "larger scenario.", noticed.capped,
-        )  # fmt: skip
+        said = f"{counted(noticed.capped, 'instance')} are as many as the run was allowed to take (max_eval_instances)"
+        if log.total_items is None:
+            yield Check("partial", "refusal", f"{said}: HELM draws them from a scenario of unknown size.")
+        else:
+            yield Check("sampled", "info", f"{said}: HELM draws them from a larger scenario.", noticed.capped)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 
 from mince_gui.base.errors import InputError
 from mince_gui.logs.assemble import shown
-from mince_gui.logs.nested import array_inside
+from mince_gui.logs.nested import Members
 
-_BEGIN = re.compile(r'"request_states"\s*:\s*\[')
+_STATES = "request_states"
 _AGAIN = "Take a whole copy of the run's folder."
 
 
@@ -31,13 +30,21 @@ class Instance:
 
 
 def instances(path: Path) -> Iterator[Instance]:
-    """The unperturbed instances, once per request. Raises InputError that names the file and the request."""
-    for number, state in enumerate(array_inside(path, _BEGIN, "request"), 1):
+    """The unperturbed instances, once per request. Raises InputError that names file and line or request."""
+    number = 0
+    for member, _, state in Members(path, _STATES):
+        if member != _STATES:
+            continue
+        number += 1
+        if not isinstance(state, dict):
+            raise InputError(f"{path}, request {number}: {shown(state)} is no request.", _AGAIN)
         body = state.get("instance")
         if not isinstance(body, dict):
             raise InputError(f"{path}, request {number}: instance is {shown(body)}, not an object.", _AGAIN)
         if body.get("perturbation") is None:
             yield _instance(body, state, f"{path}, request {number}")
+    if not number:
+        raise InputError(f"{path}: there is no request in it.", _AGAIN)
 
 
 def _instance(body: Mapping[str, Any], state: Mapping[str, Any], where: str) -> Instance:

@@ -12,8 +12,7 @@ from mince_gui.benchmarks import Benchmark, KeyFinder, of_task
 from mince_gui.logs.inspect_ai import library
 from mince_gui.logs.inspect_ai.archive import check_members
 from mince_gui.logs.lines import first_bytes
-from mince_gui.logs.lm_eval.results import tidy_name
-from mince_gui.logs.naming import candidate, dated, own_name
+from mince_gui.logs.naming import candidate, dated, own_name, tidy_name
 from mince_gui.logs.types import Claim, Found
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 FORMAT = "inspect_ai"
 PREFIX = "inspect"
 JSON_LIMIT = 512 << 20
-"""Bytes of a .json log, which the library takes in as a whole."""
+"""Bytes of a .json log: the library takes one in as a whole for its header where it holds a NaN."""
 
 _ZIP = b"PK\x03\x04"
 _HEAD = 4096
@@ -85,7 +84,7 @@ def check_file(path: Path) -> None:
         raise InputError(f"{path}: cannot be opened ({exc.strerror}).", "Look for the logs again.") from exc
     if size > JSON_LIMIT:
         raise InputError(
-            f"{path}: a .json log of more than {JSON_LIMIT >> 20} MiB, which has to be read as a whole.",
+            f"{path}: a .json log of more than {JSON_LIMIT >> 20} MiB, which may have to be read as a whole.",
             "Convert it: inspect log convert --to eval --output-dir DIR FILE",
         )
 
@@ -128,7 +127,7 @@ def _benchmark(head: EvalLog, path: Path) -> tuple[Benchmark, str]:
 
 
 def _first_samples(head: EvalLog, path: Path) -> list[EvalSample]:
-    """A few samples of an .eval file; none of a .json file, which can only be read as a whole."""
+    """A few samples of an .eval file; none of a .json file, which is read from its beginning on."""
     if path.suffix != ".eval":
         return []
     samples: list[EvalSample] = []

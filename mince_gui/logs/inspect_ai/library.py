@@ -78,24 +78,13 @@ def samples(path: Path, ids: Sequence[tuple[int | str, int]]) -> list[EvalSample
     return _call(f"{path}, {place(*ids[0])}", read)
 
 
-def whole(path: Path) -> list[EvalSample]:
-    """Every sample of a .json log, which the library can only read as a whole. Raises InputError."""
-
-    def read() -> list[EvalSample]:
-        from inspect_ai.log import read_eval_log
-
-        return read_eval_log(str(path)).samples or []
-
-    return _call(str(path), read)
-
-
 def sample_of(path: Path, body: Mapping[str, Any]) -> EvalSample:
-    """One sample of a .json log from its JSON. Raises InputError."""
+    """One sample of a .json log from its JSON, without its transcript. Raises InputError."""
 
     def read() -> EvalSample:
         from inspect_ai.log import EvalSample
 
-        return EvalSample.model_validate(body)
+        return EvalSample.model_validate({name: value for name, value in body.items() if name not in _UNUSED})
 
     return _call(str(path), read)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from mince_gui.base.canonical import content_sha256
 from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit, Progress
 from mince_gui.benchmarks import Benchmark, KeyFinder, content_hash
-from mince_gui.logs.assemble import Reading, ResponseState, Row, assemble, is_name, shown
+from mince_gui.logs.assemble import SALVAGE, Reading, ResponseState, Row, assemble, is_name, shown
 from mince_gui.logs.collect import Outcome
 from mince_gui.logs.inspect_ai import library
 from mince_gui.logs.inspect_ai.archive import check_members
@@ -21,7 +20,7 @@ from mince_gui.logs.inspect_ai.files import PREFIX, check_file, question
 from mince_gui.logs.inspect_ai.header import checks_of, limit_of, meta_of
 from mince_gui.logs.inspect_ai.scores import added, outcomes_of
 from mince_gui.logs.naming import own_name
-from mince_gui.logs.nested import array_inside
+from mince_gui.logs.nested import Members
 from mince_gui.logs.types import Found, PerItemLog
 from mince_gui.logs.values import filled
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 
 _SAMPLES_PER_STEP = 200
-# of the outermost object, as the library writes it: results may have samples of their own
-_SAMPLES = re.compile(r'^ {0,2}"samples"\s*:\s*\[', re.MULTILINE)
 _WORST_LAST: tuple[ResponseState, ...] = ("not stored", "given", "empty", "null")
 
 
@@ -66,13 +63,7 @@ def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool 
 def _samples(path: Path, reading: Reading) -> Iterator[EvalSample]:
     """Every sample that is whole, in the file's order. Raises InputError, CancelledError."""
     if path.suffix != ".eval":
-        try:
-            samples = library.whole(path)
-        except InputError:
-            if not reading.salvage:
-                raise
-            samples = _in_front(path, reading)
-        yield from samples
+        yield from _of_json(path, reading)
         reading.finished(path)
         return
     check_members(path, reading.cancel, samples=True, salvage=reading.salvage)
@@ -98,17 +89,24 @@ def _samples(path: Path, reading: Reading) -> Iterator[EvalSample]:
         reading.emit(Progress(size * done // len(ids), size, f"{path.name}: {done} samples"))
 
 
-def _in_front(path: Path, reading: Reading) -> list[EvalSample]:
-    """The samples of a broken .json log in front of the broken place."""
-    samples: list[EvalSample] = []
+def _of_json(path: Path, reading: Reading) -> Iterator[EvalSample]:
+    """The samples of a .json log, one at a time. Raises InputError that names file and line or sample."""
+    members = Members(path, "samples")
     try:
-        for body in array_inside(path, _SAMPLES, "sample"):
-            samples.append(library.sample_of(path, body))
+        for member, entry, body in members:
+            if member == "samples" and body is not None:
+                yield _sample(path, entry, body)
+                reading.step(path, members.position)
     except InputError as exc:
+        if not reading.salvage:
+            raise InputError(exc.message, f"{exc.remedy} {SALVAGE}".lstrip()) from exc
         reading.broken = exc.message
-    else:
-        reading.broken = f"{path}: what follows its samples is broken."
-    return samples
+
+
+def _sample(path: Path, entry: str, body: Any) -> EvalSample:
+    if not isinstance(body, dict):
+        raise InputError(f"{path}, entry {shown(entry)} of samples: {shown(body)} is no sample.", "Evaluate again.")
+    return library.sample_of(path, body)
 
 
 def _take(items: dict[str, _Item], sample: EvalSample, path: Path, reading: Reading, finder: KeyFinder) -> None:

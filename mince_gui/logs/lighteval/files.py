@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -16,11 +14,10 @@ from mince_gui.benchmarks import Benchmark, of_task
 from mince_gui.logs.collect import RowError
 from mince_gui.logs.lighteval import rows
 from mince_gui.logs.lines import first_bytes
-from mince_gui.logs.lm_eval.results import tidy_name
-from mince_gui.logs.naming import candidate, dated, own_name
+from mince_gui.logs.naming import candidate, dated, own_name, tidy_name
 from mince_gui.logs.prompts import PromptFinder
+from mince_gui.logs.results_file import NO_RESULTS, ResultsFile
 from mince_gui.logs.types import Claim, Found
-from mince_gui.logs.values import object_under
 
 FORMAT = "lighteval details"
 PREFIX = "lighteval"
@@ -31,7 +28,6 @@ _SUITES = (
     "harness", "leaderboard", "lighteval", "helm", "bigbench", "original", "extended", "custom", "community",
     "multilingual", "test", "tgi",
 )  # fmt: skip
-_RESULTS_LIMIT = 256 << 20
 _LOOKED_AT = 3
 _MMLU = re.compile(r"(?:mmlu|hendryckstest)[:_-](?P<subject>\w+)", re.I)
 
@@ -87,7 +83,7 @@ def claim(files: Sequence[Path]) -> Claim:
             groups.setdefault(details.group, []).append(details)
         else:
             refused[path] = "named like lighteval's details, but without the columns doc and metric, or metrics"
-    results: dict[Path, Results] = {}
+    results: dict[Path, ResultsFile] = {}
     found = [_found(members, results) for members in groups.values()]
     used = {path for path, known in results.items() if known.body}
     refused |= {path: known.fault for path, known in results.items() if known.fault}
@@ -110,33 +106,6 @@ def _is_results(path: Path) -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class Results:
-    """A results file's object, or the `fault` that makes it useless."""
-
-    body: Mapping[str, Any] = field(default_factory=dict)
-    fault: str = ""
-
-    def part(self, *names: str) -> Mapping[str, Any]:
-        """The object under these names, one inside the other; empty where there is none."""
-        return object_under(self.body, *names)
-
-
-def load_results(path: Path) -> Results:
-    """Read a results file; a fault is said, never raised: the details count without it."""
-    try:
-        if path.stat().st_size > _RESULTS_LIMIT:
-            return Results(fault=f"larger than {_RESULTS_LIMIT >> 20} MiB, which no results file is")
-        body = json.loads(path.read_bytes())
-    except OSError as exc:
-        return Results(fault=f"cannot be read ({exc.strerror})")
-    except (ValueError, RecursionError) as exc:
-        return Results(fault=f"not a JSON results file ({exc})")
-    if not isinstance(body, dict) or not body:
-        return Results(fault="not a JSON results file")
-    return Results(body)
-
-
 def _place(path: Path) -> tuple[str, Path | None, str]:
     """The model that the folders name, where the results would lie, and how that is known."""
     time = path.name.rpartition("_")[2].removesuffix(".parquet")
@@ -150,15 +119,15 @@ def _place(path: Path) -> tuple[str, Path | None, str]:
     return path.parent.name, None, "the folder's name"
 
 
-def _found(members: Sequence[Details], loaded: dict[Path, Results]) -> Found:
+def _found(members: Sequence[Details], loaded: dict[Path, ResultsFile]) -> Found:
     first = members[0]
     model, results_path, whence = _place(first.path)
     if results_path is not None and results_path.is_file():
         if results_path not in loaded:
-            loaded[results_path] = load_results(results_path)
+            loaded[results_path] = ResultsFile.load(results_path)
     else:
         results_path = None
-    results = loaded[results_path] if results_path is not None else Results()
+    results = loaded[results_path] if results_path is not None else NO_RESULTS
     named = results.part("config_general").get("model_name")
     if isinstance(named, str) and named:
         model, whence = named, results_path.name if results_path else whence

@@ -15,8 +15,9 @@ from mince_gui.base.events import Emit
 from mince_gui.logs.assemble import Reading, ResponseState, Row, assemble
 from mince_gui.logs.collect import Outcome, RowError
 from mince_gui.logs.lighteval import rows
-from mince_gui.logs.lighteval.files import Details, Results, details_file, load_results, own_benchmark
+from mince_gui.logs.lighteval.files import Details, details_file, own_benchmark
 from mince_gui.logs.prompts import PromptFinder
+from mince_gui.logs.results_file import NO_RESULTS, ResultsFile
 from mince_gui.logs.types import Found, PerItemLog
 from mince_gui.logs.values import filled, plain_number
 
@@ -57,7 +58,7 @@ def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool 
         )
         for item, outcomes in zip(items.values(), whole, strict=True)
     ]  # fmt: skip
-    results = load_results(found.results_file) if found.results_file is not None else Results()
+    results = ResultsFile.load(found.results_file) if found.results_file is not None else NO_RESULTS
     limit = plain_number(results.part("config_general").get("max_samples"))
     return assemble(
         reading, done, own_name=own_benchmark(found), meta=_meta(found, results, shots),
@@ -124,7 +125,7 @@ def _take(
             )
 
 
-def _meta(found: Found, results: Results, shots: int | None) -> dict[str, Any]:
+def _meta(found: Found, results: ResultsFile, shots: int | None) -> dict[str, Any]:
     general = results.part("config_general")
     reported = {
         name: value

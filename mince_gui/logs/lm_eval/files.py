@@ -9,7 +9,8 @@ from pathlib import Path
 
 from mince_gui.benchmarks import BENCHMARKS, Benchmark, of_task
 from mince_gui.logs.lines import first_bytes
-from mince_gui.logs.lm_eval.results import Results, load_results, tidy_name
+from mince_gui.logs.lm_eval.results import Results
+from mince_gui.logs.naming import tidy_name
 from mince_gui.logs.types import Claim, Found
 
 FORMAT = "lm-eval samples"
@@ -20,6 +21,7 @@ _RESULTS = re.compile(rf"(?:.*_)?(?P<time>{_TIME})\.json(?:\.gz)?|results\.json(
 _OLD_NAME = re.compile(r"(?P<stem>.+)\.jsonl(?:\.gz)?")
 _OLD_START = re.compile(rb'\s*\[\s*\{\s*"doc_id"\s*:')
 _MMLU = "mmlu"
+_BLANKS_LIMIT = 1 << 18
 _KNOWN_TASKS = tuple(task for benchmark in BENCHMARKS.values() for task in benchmark.tasks)
 
 
@@ -72,10 +74,15 @@ def subject_of(benchmark: Benchmark, task: str) -> str | None:
     return subject if subject in benchmark.subjects else None
 
 
+def _head(path: Path) -> bytes:
+    """Some bytes from the first that is not blank; empty where there is none near the beginning. Raises OSError."""
+    return first_bytes(path).lstrip() or first_bytes(path, _BLANKS_LIMIT).lstrip()
+
+
 def _why_unusable(path: Path) -> str | None:
     """Why the file cannot be a samples file, judged by its first bytes."""
     try:
-        head = first_bytes(path).lstrip()
+        head = _head(path)
     except OSError as exc:
         return f"cannot be read ({exc.strerror})"
     if not head:
@@ -88,7 +95,7 @@ def _is_old(path: Path) -> bool:
     if not _OLD_NAME.fullmatch(path.name):
         return False
     try:
-        return _OLD_START.match(first_bytes(path)) is not None
+        return _OLD_START.match(_head(path)) is not None
     except OSError:
         return False
 
@@ -114,7 +121,7 @@ class _Folders:
     def load(self, path: Path) -> Results | None:
         """The results file, None where it is faulty; the fault is remembered."""
         if path not in self._loaded:
-            self._loaded[path] = load_results(path)
+            self._loaded[path] = Results.load(path)
         results = self._loaded[path]
         self.used.add(path)
         if results.fault:
@@ -133,7 +140,7 @@ class _Folders:
     def old(self, folder: Path) -> Iterator[Results]:
         """The results files that lm-eval 0.4.0 to 0.4.2 may have written there, under any name."""
         for path in self._siblings(folder):
-            results = self._loaded.get(path) or load_results(path)
+            results = self._loaded.get(path) or Results.load(path)
             self._loaded[path] = results
             if results.part("configs") and results.part("results"):
                 yield results

@@ -11,17 +11,19 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit, Progress
 from mince_gui.benchmarks import content_hash
+from mince_gui.logs.assemble import SALVAGE, size_of
 from mince_gui.logs.checks import Observed, checks_of, counted
 from mince_gui.logs.collect import Collector, ContradictionError, RowError
-from mince_gui.logs.lines import JsonLines
+from mince_gui.logs.lines import JsonLines, Piece
 from mince_gui.logs.lm_eval import rows
+from mince_gui.logs.lm_eval.common import columns_of
 from mince_gui.logs.lm_eval.files import subject_of, task_of
-from mince_gui.logs.lm_eval.results import NO_FILTERS, Results, load_results, storable, tidy_name
+from mince_gui.logs.lm_eval.results import NO_FILTERS, Results
+from mince_gui.logs.naming import storable, tidy_name
 from mince_gui.logs.types import Check, Found, PerItemLog
 
 _ROWS_PER_STEP = 256
 _REMEDY = "Evaluate again with --log_samples, or leave this file out."
-_SALVAGE = "With --salvage what is whole in front of this place is imported all the same."
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,30 @@ class _Reading:
         self.observed = Observed()
         self.metrics = rows.MetricReader(found.benchmark)
         self.broken: list[str] = []
+        self.rows = 0
         self._ifeval = found.benchmark.name == "ifeval"
         self._may_hold_numbers = found.benchmark.name not in ("gsm8k", "mmlu")
         self._filter: str | None = None
 
-    def take(self, file: _File, number: int, row: Mapping[str, Any]) -> None:
-        """Hand one row on. Raises InputError with file and line."""
-        try:
-            self._take(file, number, row)
-        except RowError as exc:
-            raise InputError(f"{file.path}, line {number}: {exc.message}.", exc.remedy or _REMEDY) from exc
+    def take(self, file: _File, piece: Piece) -> None:
+        """Hand rows on, all at once where they are of the common shape. Raises InputError with file and line."""
+        if self._take_all(file, piece):
+            self.rows += len(piece.lines)
+            return
+        for number, row in file.lines.each(piece):
+            try:
+                self._take(file, number, row)
+            except RowError as exc:
+                raise InputError(f"{file.path}, line {number}: {exc.message}.", exc.remedy or _REMEDY) from exc
+            self.rows += 1
+
+    def _take_all(self, file: _File, piece: Piece) -> bool:
+        if file.subject is None or self._may_hold_numbers or not piece.lines:
+            return False
+        columns = columns_of(piece.lines, self.benchmark, file.subject, self.metrics)
+        return columns is not None and self.collector.add_new(
+            columns.keys, columns.filter_name, columns.passed, file.subject, columns.contents
+        )
 
     def _take(self, file: _File, number: int, row: Mapping[str, Any]) -> None:
         subject, filters = file.subject, file.filters
@@ -122,20 +138,13 @@ def _has_float(value: Any) -> bool:
     return kind is float
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError as exc:
-        raise InputError(f"{path}: cannot be opened ({exc.strerror}).", "Look for the logs again.") from exc
-
-
 def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool = False) -> PerItemLog:
     """Read every file of the run, one row at a time. Raises InputError with file and line, CancelledError."""
     results = _results(found)
-    total = sum(_size(path) for path in found.files)
+    total = sum(size_of(path) for path in found.files)
     reading = _Reading(found, results)
     tasks: list[str] = []
-    before = count = 0
+    before = said = 0
     for path in found.files:
         task = task_of(found, path)
         tasks.append(task)
@@ -143,18 +152,20 @@ def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool 
         try:
             with JsonLines(path, found.encoding) as lines:
                 file = _File(path, lines, subject_of(found.benchmark, task), filters)
-                for number, row in lines:
-                    reading.take(file, number, row)
-                    count += 1
-                    if count % _ROWS_PER_STEP == 0:
+                for piece in lines.pieces():
+                    reading.take(file, piece)
+                    if reading.rows - said >= _ROWS_PER_STEP:
+                        said = reading.rows
                         if cancel is not None:
                             cancel.check()
-                        emit(Progress(before + lines.position, total, f"{path.name}: {number} rows"))
+                        emit(Progress(before + lines.position, total, f"{path.name}: {said} rows"))
         except InputError as exc:
             if not salvage:
-                raise InputError(exc.message, f"{exc.remedy} {_SALVAGE}".strip() if count else exc.remedy) from exc
+                raise InputError(
+                    exc.message, f"{exc.remedy} {SALVAGE}".strip() if reading.rows else exc.remedy
+                ) from exc
             reading.broken.append(exc.message)
-        before += _size(path)
+        before += size_of(path)
     if not len(reading.collector):
         raise InputError(
             reading.broken[0] if reading.broken else f"{found.files[0]}: there are no rows in it.",
@@ -164,13 +175,13 @@ def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool 
         reading.collector.drop(name)
         if not reading.collector.has_metrics:
             raise InputError(f"{left_out.where}: {left_out.why}.", "None of the log's metrics can be sized.")
-    emit(Progress(total, total, f"{found.model}: {count} rows"))
+    emit(Progress(total, total, f"{found.model}: {reading.rows} rows"))
     return _log(found, reading, results, tasks)
 
 
 def _results(found: Found) -> Results | None:
     """What the results file says; of an overwritten one, which names another model, no more than the filters."""
-    results = load_results(found.results_file) if found.results_file is not None else None
+    results = Results.load(found.results_file) if found.results_file is not None else None
     if results is None or results.fault:
         return None
     return results if results.model_name in (None, found.model) else results.filters_only()
@@ -191,7 +202,7 @@ def _log(found: Found, reading: _Reading, results: Results | None, tasks: list[s
         passed=passed,
         trials=trials,
         format=found.format,
-        source=storable(str(found.files[0] if len(found.files) == 1 else found.files[0].parent)),
+        source=storable(found.source),
         timestamp=found.timestamp,
         meta=meta,
     )
@@ -205,8 +216,6 @@ def _own_checks(log: PerItemLog, reading: _Reading) -> Iterator[Check]:
         yield Check(
             "salvaged", "warning", f"Only what is whole was read: {reading.broken[0]}{more}", len(reading.broken)
         )
-        if log.benchmark.total_items is None and "items_meant" not in log.meta:
-            yield Check("partial", "refusal", f"{counted(len(log.keys), 'item')} of an unknown number were whole.")
     for name, left_out in reading.metrics.left_out.items():
         yield Check(
             "metric_left_out", "warning",

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from mince_gui.base.canonical import canonical_json
-from mince_gui.logs.lines import open_plain
-from mince_gui.logs.values import object_under
+from mince_gui.logs.naming import tidy_name
+from mince_gui.logs.results_file import ResultsFile
 
-_SIZE_LIMIT = 64 << 20
 _NAME_ARGUMENTS = ("peft", "delta", "pretrained", "model", "path", "engine")
-_NAME_LIMIT = 200
 NO_FILTERS = ("none",)
 """What stands for the filters of a task that names none."""
 _AS_THEY_ARE = (
@@ -27,17 +21,8 @@ _AS_THEY_ARE = (
 _OF_CONFIG = ("model", "model_args", "model_sha", "batch_size", "limit", "samples", "gen_kwargs", "num_fewshot")
 
 
-@dataclass(frozen=True)
-class Results:
-    """A results file's object, or the `fault` that makes it useless."""
-
-    path: Path
-    body: Mapping[str, Any] = field(default_factory=dict)
-    fault: str = ""
-
-    def part(self, *names: str) -> Mapping[str, Any]:
-        """The object under these names, one inside the other; empty where there is none."""
-        return object_under(self.body, *names)
+class Results(ResultsFile):
+    """What lm-eval's results file says."""
 
     @property
     def model_name(self) -> str | None:
@@ -161,16 +146,6 @@ def _is_plain(value: Any) -> bool:
     return True
 
 
-def storable(text: str) -> str:
-    """The text with lone surrogates (file names that are no text, hostile JSON) as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def tidy_name(text: str) -> str:
-    """A name for people and for the workspace: one line, bounded, storable."""
-    return " ".join(storable(text).split())[:_NAME_LIMIT]
-
-
 def _name_in(value: Any) -> str | None:
     return tidy_name(value) or None if isinstance(value, str) else None
 
@@ -179,18 +154,3 @@ def _one(values: Sequence[Any]) -> Any:
     """The value that all tasks agree on, else the distinct values as a list."""
     distinct = [value for i, value in enumerate(values) if value is not None and value not in values[:i]]
     return distinct[0] if len(distinct) == 1 else distinct or None
-
-
-def load_results(path: Path) -> Results:
-    """Read a results file; a fault is said, never raised: the samples count without it."""
-    try:
-        with open_plain(path) as file:
-            raw = file.read(_SIZE_LIMIT + 1)
-        if len(raw) > _SIZE_LIMIT:
-            return Results(path, fault=f"larger than {_SIZE_LIMIT >> 20} MiB, which no results file is")
-        body = json.loads(raw)
-    except (OSError, EOFError, zlib.error) as exc:
-        return Results(path, fault=f"cannot be read ({exc})")
-    except (ValueError, RecursionError) as exc:
-        return Results(path, fault=f"not a JSON results file ({exc})")
-    return Results(path, body) if isinstance(body, dict) else Results(path, fault="not a JSON results file")

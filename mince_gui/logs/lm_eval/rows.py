@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from mince_gui.benchmarks import Benchmark
+from mince_gui.logs.assemble import is_name, share_of, shown
 from mince_gui.logs.collect import NAN, Outcome, RowError
 
 _NO_METRIC = frozenset({
@@ -22,7 +22,6 @@ _PAIRS = frozenset({
 """Metrics whose value in a row, if it is a list, is what the whole is computed from: gold and prediction, ..."""
 _VERDICTS = {"True": 1.0, "False": 0.0}
 """How lm-eval before 0.4.8 wrote a verdict that was one of numpy's."""
-_NAME_LIMIT = 200
 _MISSING = (NAN, NAN)
 
 
@@ -31,29 +30,24 @@ def item_key(benchmark: Benchmark, row: Mapping[str, Any], subject: str | None) 
     kind = benchmark.key_field
     doc_id = row.get("doc_id")
     if kind in ("doc_id", "subject/doc_id") and (type(doc_id) is not int or doc_id < 0):
-        raise RowError(f"doc_id is {_shown(doc_id)}, not a whole number from 0 up")
+        raise RowError(f"doc_id is {shown(doc_id)}, not a whole number from 0 up")
     doc = row.get("doc")
     if kind != "doc_id" and subject is None:
         field = "subject" if kind == "subject/doc_id" else kind
         named = doc.get(field) if isinstance(doc, dict) else None
-        if type(named) not in (int, str) or not _is_name(str(named)):
-            raise RowError(f"doc.{field} is {_shown(named)}, which names no item")
+        if type(named) not in (int, str) or not is_name(str(named)):
+            raise RowError(f"doc.{field} is {shown(named)}, which names no item")
         if kind == "subject/doc_id" and named not in benchmark.subjects:
-            raise RowError(f"doc.subject is {_shown(named)}, no subject of {benchmark.title}")
+            raise RowError(f"doc.subject is {shown(named)}, no subject of {benchmark.title}")
     return benchmark.item_key(doc or {}, doc_id if isinstance(doc_id, int) else 0, subject)
-
-
-def _is_name(text: str) -> bool:
-    """Whether the text can name something: short, and neither control characters nor lone surrogates in it."""
-    return 0 < len(text) <= _NAME_LIMIT and text.isprintable()
 
 
 def filter_name(row: Mapping[str, Any]) -> str | None:
     """The row's filter, None where the row does not say (before lm-eval 0.4.7). Raises RowError."""
     name = row.get("filter")
-    if name is None or (isinstance(name, str) and _is_name(name)):
+    if name is None or is_name(name):
         return name
-    raise RowError(f"filter is {_shown(name)}, not a name")
+    raise RowError(f"filter is {shown(name)}, not a name")
 
 
 @dataclass
@@ -86,17 +80,7 @@ class MetricReader:
         A metric is named bare, or with the filter after a comma where there is one. File and line are kept with a
         metric that is left out from this row on.
         """
-        listed = row.get("metrics")
-        if listed is None:
-            fields = list(self._guessed(row, filter_))
-        else:
-            fields = self._fields
-            same = listed == self._listed and filter_ == self._filter
-            for field, _ in fields:
-                same = same and field in row
-            if not same:
-                fields = self._fields = list(_named(row, listed, filter_))
-                self._listed, self._filter = listed, filter_
+        fields = self.fields(row, filter_)
         if not fields:
             raise RowError("there is no metric in the row")
         found: list[Outcome] = []
@@ -118,6 +102,19 @@ class MetricReader:
                 found.append(outcome)
         return found
 
+    def fields(self, row: Mapping[str, Any], filter_: str) -> list[tuple[str, str]]:
+        """The fields of the row that hold outcomes, each with its metric's name. Raises RowError."""
+        listed = row.get("metrics")
+        if listed is None:
+            return list(self._guessed(row, filter_))
+        same = listed == self._listed and filter_ == self._filter
+        for field, _ in self._fields:
+            same = same and field in row
+        if not same:
+            self._fields = list(_named(row, listed, filter_))
+            self._listed, self._filter = listed, filter_
+        return self._fields
+
     def _guessed(self, row: Mapping[str, Any], filter_: str) -> Iterator[tuple[str, str]]:
         """For rows without "metrics": the benchmark's own, else every field that looks like a verdict."""
         fields = [name for name in row if name not in _NO_METRIC and name.partition(",")[0] in self._own]
@@ -136,15 +133,15 @@ def _full_name(name: str, filter_: str) -> str:
 
 
 def _named(row: Mapping[str, Any], listed: Any, filter_: str) -> Iterator[tuple[str, str]]:
-    if not isinstance(listed, list) or not all(type(name) is str and _is_name(name) for name in listed):
-        raise RowError(f"metrics is {_shown(listed)}, not a list of names")
+    if not isinstance(listed, list) or not all(map(is_name, listed)):
+        raise RowError(f"metrics is {shown(listed)}, not a list of names")
     for name in listed:
         field = name if name in row or "," in name else f"{name},{filter_}"
         yield field if field in row else name, _full_name(name, filter_)
 
 
 def _looks_like_verdict(name: str, value: Any) -> bool:
-    if name.partition(",")[0].endswith("_stderr") or not _is_name(name):
+    if name.partition(",")[0].endswith("_stderr") or not is_name(name):
         return False
     if isinstance(value, list):
         return bool(value) and all(isinstance(entry, bool) for entry in value)
@@ -152,32 +149,24 @@ def _looks_like_verdict(name: str, value: Any) -> bool:
 
 
 def _outcome(field: str, value: Any) -> tuple[float, float]:
-    if value is None:
-        return _MISSING
-    if isinstance(value, bool | int | float):
-        number = _share(field, value)
-        return _MISSING if number is None else (number, 1.0)
     if isinstance(value, str) and value in _VERDICTS:
         return _VERDICTS[value], 1.0
     if isinstance(value, list) and field.partition(",")[0] in _PAIRS:
-        raise RowError(f"{field} is {_shown(value)}, of which lm-eval makes a number only for all rows together")
+        raise RowError(f"{field} is {shown(value)}, of which lm-eval makes a number only for all rows together")
     if isinstance(value, list):
-        parts = [None if part is None else _share(field, part) for part in value]
-        known = [part for part in parts if part is not None]
-        # one unknown part would change the ratio's denominator, so the whole item is missing
-        return (sum(known), float(len(known))) if known and len(known) == len(parts) else _MISSING
-    raise RowError(f"{field} is {_shown(value)}, not a number or a list of verdicts")
+        parts = [_share(f"a part of {field}", part) for part in value]
+        # one unknown part would change the ratio's denominator: NaN makes the whole sum NaN, and the item is missing
+        passed = sum(parts) if parts else NAN
+        return (passed, float(len(parts))) if passed == passed else _MISSING
+    share = _share(field, value)
+    return (share, 1.0) if share == share else _MISSING
 
 
-def _share(field: str, value: Any) -> float | None:
-    """A number in [0, 1], None for NaN and infinities."""
-    if not isinstance(value, bool | int | float):
-        raise RowError(f"{field} holds {_shown(value)}, not a number or a verdict")
-    if not isinstance(value, int) and not math.isfinite(value):
-        return None
-    if not 0 <= value <= 1:
-        raise RowError(f"{field} is {_shown(value)}, outside 0 to 1: such a metric cannot be sized")
-    return float(value)
+def _share(field: str, value: Any) -> float:
+    share = share_of(field, value)
+    if share is None:
+        raise RowError(f"{field} is {shown(value)}, outside 0 to 1: such a metric cannot be sized")
+    return share
 
 
 def response_state(row: Mapping[str, Any]) -> Literal["null", "empty", "given", "not stored"]:
@@ -216,8 +205,3 @@ def loose_below_strict(row: Mapping[str, Any]) -> int:
     if not isinstance(strict, list) or not isinstance(loose, list) or len(strict) != len(loose):
         return 0
     return sum(bool(s) and not li for s, li in zip(strict, loose, strict=True))
-
-
-def _shown(value: Any) -> str:
-    text = ascii(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

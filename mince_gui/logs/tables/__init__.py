@@ -7,6 +7,8 @@ of these one column per metric; optional `benchmark`, `category`. Without a mode
 model.
 A key is `item_key` (or key, item, item_id, doc_id; for benchmarks that are known by name also id, index), or `subject`
 beside a number.
+A column is read where most of its cells that are not empty are outcomes: any other cell in it is then a fault with its
+line. The columns that are read and those that are not are named when the table is found.
 What no column names is in the file's name: `<benchmark>[__<metric>[__<model>]].csv`; else the folder names the model.
 **.npy**: a vector of N, or a matrix of N items and K models, with `<stem>.keys.txt` beside it (one key a line; not
 needed where the name is a known benchmark's and its items are in canonical order), and `<stem>.models.txt` for a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import Any
 
 from mince_gui.logs.assemble import shown
@@ -12,6 +13,9 @@ from mince_gui.logs.collect import NAN, RowError
 _MISSING = frozenset({"", "nan", "na", "n/a", "#n/a", "null", "none", "-"})
 _TRUTH = {"true": 1.0, "false": 0.0}
 _PARTS = re.compile(r"(\d{1,9})\s*/\s*([1-9]\d{0,8})")
+_LONGEST = 64
+"""Characters that a cell with an outcome may have: the text of a prompt need not be looked through."""
+_NAME_LIMIT = 200
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 
@@ -25,7 +29,7 @@ def number(cell: Any, *, comma: bool) -> float | None:
         except OverflowError:
             return None
         return value if math.isfinite(value) else NAN
-    if not isinstance(cell, str):
+    if not isinstance(cell, str) or len(cell) > _LONGEST:
         return None
     text = cell.strip()
     low = text.lower()
@@ -40,10 +44,21 @@ def number(cell: Any, *, comma: bool) -> float | None:
 
 def outcome(cell: Any, *, comma: bool) -> tuple[float, float] | None:
     """Passed and trials of one cell: NaN and NaN where missing, None where it is no outcome."""
-    if isinstance(cell, str) and (parts := _PARTS.fullmatch(cell.strip())):
+    if isinstance(cell, str):
+        return _text_outcome(cell, comma) if len(cell) <= _LONGEST else None
+    return _share(number(cell, comma=comma))
+
+
+@lru_cache(maxsize=1 << 12)
+def _text_outcome(cell: str, comma: bool) -> tuple[float, float] | None:
+    """The outcome of a text; most cells of a table say one of a few things."""
+    if (parts := _PARTS.fullmatch(cell.strip())) is not None:
         passed, trials = float(parts[1]), float(parts[2])
         return (passed, trials) if passed <= trials else None
-    value = number(cell, comma=comma)
+    return _share(number(cell, comma=comma))
+
+
+def _share(value: float | None) -> tuple[float, float] | None:
     if value is None or value < 0 or value > 1:
         return None
     return (value, 1.0) if value == value else (NAN, NAN)
@@ -67,7 +82,15 @@ def name(cell: Any) -> str | None:
         return None
     if isinstance(cell, float):
         return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else None
-    text = str(cell).strip() if isinstance(cell, str | int) else ""
+    if isinstance(cell, int):
+        cell = str(cell)
+    return _text_name(cell) if isinstance(cell, str) and len(cell) <= 2 * _NAME_LIMIT else None
+
+
+@lru_cache(maxsize=1 << 15)
+def _text_name(cell: str) -> str | None:
+    """The name in a text; kept, as a long table has every item's key once per model."""
+    text = cell.strip()
     if re.fullmatch(r"\d{1,15}\.0+", text):
         text = text.partition(".")[0]
-    return text if 0 < len(text) <= 200 and text.isprintable() else None
+    return text if 0 < len(text) <= _NAME_LIMIT and text.isprintable() else None

@@ -9,7 +9,6 @@ from typing import Any
 
 from mince_gui.benchmarks import BENCHMARKS, Benchmark, of_task
 from mince_gui.logs.tables import cells
-from mince_gui.logs.tables.sheets import Line
 
 _SURE_KEYS = ("item_key", "key", "item", "item_id", "doc_id")
 _OTHER_KEYS = ("id", "index", "sample_id", "question_id")
@@ -101,13 +100,3 @@ def layout_of(path: Path, columns: Sequence[str]) -> Layout | None:
 
 def _find(columns: Sequence[str], names: Sequence[str]) -> int | None:
     return next((columns.index(name) for name in names if name in columns), None)
-
-
-def with_values(layout: Layout, first: Sequence[Line], *, comma: bool) -> Layout:
-    """The layout with only those columns of `values` that hold outcomes, and not only gaps, in the first rows."""
-    kept = []
-    for place in layout.values:
-        read = [cells.outcome(line.cells[place], comma=comma) for line in first if place < len(line.cells)]
-        if None not in read and any(entry is not None and entry[1] == entry[1] for entry in read):
-            kept.append(place)
-    return replace(layout, values=tuple(kept))

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit
 from mince_gui.benchmarks import BENCHMARKS, Benchmark
-from mince_gui.logs.assemble import Reading, Row, assemble, shown
-from mince_gui.logs.collect import RowError
-from mince_gui.logs.lm_eval.results import tidy_name
-from mince_gui.logs.tables import arrays, cells
-from mince_gui.logs.tables.layout import Layout, benchmark_of, file_name, layout_of, with_values
-from mince_gui.logs.tables.sheets import Line, Sheet, opened
+from mince_gui.logs.assemble import SALVAGE, Reading, Row, assemble
+from mince_gui.logs.naming import tidy_name
+from mince_gui.logs.tables import arrays
+from mince_gui.logs.tables.layout import benchmark_of, file_name
+from mince_gui.logs.tables.sheets import REMEDY
+from mince_gui.logs.tables.survey import survey
+from mince_gui.logs.tables.table import Table
 from mince_gui.logs.types import Claim, Found, PerItemLog
 
 FORMAT = "table"
 
-_FIRST_ROWS = 50
-_REMEDY = "Correct the table, or leave this file out."
 _OTHER_SHEETS = (".xlsx", ".xls", ".ods")
 UNNAMED_METRIC = "score"
 """The metric of a table that names none, where the benchmark has not just one."""
 
 
-def claim(files: Sequence[Path]) -> Claim:
-    """Tables with a key for every item; those that have one and no outcomes are refused with the reason."""
+def claim(files: Sequence[Path], *, encoding: str = "", cancel: CancelToken | None = None) -> Claim:
+    """Tables with a key for every item; those that have one and no outcomes are refused with the reason.
+
+    They are read through, in the `encoding` that the user named: only so is it known whose outcomes they hold.
+    """
     found: list[Found] = []
     refused: dict[Path, str] = {}
     beside: set[Path] = set()
     for path in files:
         try:
             if path.name.removesuffix(".gz").endswith((".csv", ".tsv", ".parquet")):
-                found += _of_sheet(path)
+                found += _of_sheet(path, encoding, cancel)
             elif path.suffix == ".npy":
                 mine = _of_array(path)
                 found += mine
@@ -45,57 +45,16 @@ def claim(files: Sequence[Path]) -> Claim:
             elif path.suffix in _OTHER_SHEETS and file_name(path.with_suffix(".csv")).benchmark.lower() in BENCHMARKS:
                 refused[path] = "a spreadsheet, which is not read: save it as CSV (UTF-8)"
         except InputError as exc:
-            refused[path] = exc.message.removeprefix(f"{path}: ")
+            refused[path] = f"{exc.message.removeprefix(str(path)).lstrip(':, ')} {exc.remedy}".rstrip()
     return Claim(tuple(found), refused, frozenset(beside & set(files)))
 
 
-def _of_sheet(path: Path) -> list[Found]:
-    with opened(path) as sheet:
-        layout = layout_of(path, sheet.columns)
-        if layout is None:
-            return []
-        layout, lines = _looked_at(layout, sheet)
-        if layout.value is None and not layout.values:
-            raise InputError(
-                f"{path}: a table with the key '{sheet.columns[layout.key]}', but without a column of outcomes"
-            )
-        if layout.is_long:
-            return _long(path, layout, lines)
-        models = [sheet.columns[place] for place in layout.values]
-        names = _benchmarks(path, layout, lines)
-        why = f"a table with a column for each of {len(models)} models, keys in '{sheet.columns[layout.key]}'"
-        return [_found(path, model, name, why) for name in names for model in models]
-
-
-def _looked_at(layout: Layout, sheet: Sheet) -> tuple[Layout, Iterator[Line]]:
-    """The layout after a look at the first lines, and all lines."""
-    first = list(itertools.islice(sheet.lines, _FIRST_ROWS))
-    return with_values(layout, first, comma=sheet.comma), itertools.chain(first, sheet.lines)
-
-
-def _benchmarks(path: Path, layout: Layout, lines: Iterator[Line]) -> list[str]:
-    if layout.benchmark is None:
-        return [tidy_name(file_name(path).benchmark)]
-    return list(dict.fromkeys(_cell_name(line, layout.benchmark) for line in lines))
-
-
-def _long(path: Path, layout: Layout, lines: Iterator[Line]) -> list[Found]:
-    own = file_name(path)
-    named: dict[tuple[str, str], None] = {}
-    for line in lines:
-        model = _cell_name(line, layout.model) if layout.model is not None else own.model or path.absolute().parent.name
-        name = _cell_name(line, layout.benchmark) if layout.benchmark is not None else tidy_name(own.benchmark)
-        named[model, name] = None
-    why = "a table with a row for each outcome"
-    return [_found(path, model, name, why) for model, name in named]
-
-
-def _cell_name(line: Line, place: int) -> str:
-    name = cells.name(line.cells[place]) if place < len(line.cells) else None
-    if name is None:
-        cell = line.cells[place] if place < len(line.cells) else None
-        raise InputError(f"{line.where}: {shown(cell)} names no model or benchmark.", _REMEDY)
-    return name
+def _of_sheet(path: Path, encoding: str, cancel: CancelToken | None) -> list[Found]:
+    seen = survey(path, encoding, cancel)
+    if seen is None:
+        return []
+    table = Table(path, seen)
+    return [dataclasses.replace(_found(path, *run, seen.why), shared=table) for run in seen.runs]
 
 
 def _found(path: Path, model: str, name: str, why: str) -> Found:
@@ -136,75 +95,27 @@ def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool 
             Row(f"{path}, item {key}", key, key, ((metric, value, value if value != value else 1.0),))
             for key, value in zip(names.keys, column, strict=True)
         ]
-    else:
-        rows = []
-        try:
-            rows.extend(_rows(reading, path, found, metric))
-        except InputError as exc:
-            if not salvage:
-                raise
-            reading.broken = exc.message
+        reading.finished(path)
+        return assemble(reading, rows, own_name=found.benchmark.name)
+    table = _table(found, cancel)
+    part = table.take(reading, (found.model, found.task))
+    if part.fault is not None:
+        if not salvage:
+            raise InputError(part.fault.message, f"{part.fault.remedy} {SALVAGE}".lstrip())
+        reading.broken = part.fault.message
     reading.finished(path)
-    return assemble(reading, rows, own_name=found.benchmark.name)
+    layout = table.survey.layout
+    metrics = [table.survey.columns[place] for place in layout.values] if layout.is_long else []
+    log = assemble(reading, list(part.rows(path, metrics or [metric])), own_name=found.benchmark.name)
+    return dataclasses.replace(log, checks=(*log.checks, *table.survey.checks()))
 
 
-def _rows(reading: Reading, path: Path, found: Found, metric: str) -> Iterator[Row]:
-    with opened(path, found.encoding) as sheet:
-        layout = layout_of(path, sheet.columns)
-        if layout is None:
-            raise InputError(f"{path}: it has no column of item keys.", _REMEDY)
-        layout, lines = _looked_at(layout, sheet)
-        if layout.is_long:
-            columns = {place: sheet.columns[place] for place in layout.values} or {layout.value or 0: metric}
-        else:
-            columns = {place: metric for place in layout.values if sheet.columns[place] == found.model}
-        if not columns:
-            raise InputError(f"{path}: it has no column '{found.model}'.", "Look for the logs again.")
-        rows = _Rows(layout, columns, found, sheet)
-        for line in lines:
-            reading.step(path, 0)
-            try:
-                row = rows.row(line)
-            except RowError as exc:
-                raise InputError(f"{line.where}: {exc.message}.", _REMEDY) from exc
-            if row is not None:
-                yield row
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Makes rows of lines; `columns` are those to read, with their metrics."""
-
-    layout: Layout
-    columns: Mapping[int, str]
-    found: Found
-    sheet: Sheet
-
-    def row(self, line: Line) -> Row | None:
-        """The line as a row; None where it is of another model or benchmark. Raises RowError."""
-        layout, cell = self.layout, line.cells
-        if len(cell) != len(self.sheet.columns):
-            raise RowError(f"{len(cell)} cells, but {len(self.sheet.columns)} columns")
-        if layout.model is not None and cells.name(cell[layout.model]) != self.found.model:
-            return None
-        if layout.benchmark is not None and cells.name(cell[layout.benchmark]) != self.found.task:
-            return None
-        key = layout.item_key(cell)
-        if key is None:
-            raise RowError(f"{shown(cell[layout.key])} is no item key")
-        named = ""
-        if layout.metric is not None:
-            named = cells.name(cell[layout.metric]) or ""
-            if not named:
-                raise RowError(f"{shown(cell[layout.metric])} is no metric")
-        outcomes = tuple((named or metric, *self._outcome(cell, place)) for place, metric in self.columns.items())
-        category = cells.name(cell[layout.category]) if layout.category is not None else None
-        return Row(line.where, key, key, outcomes, category, part=named or "none")
-
-    def _outcome(self, cell: Sequence[Any], place: int) -> tuple[float, float]:
-        if self.layout.trials is not None and self.layout.value is not None:
-            return cells.counts(cell[place], cell[self.layout.trials], comma=self.sheet.comma)
-        outcome = cells.outcome(cell[place], comma=self.sheet.comma)
-        if outcome is None:
-            raise RowError(f"{shown(cell[place])} is no outcome (0 to 1, true, false, or empty where missing)")
-        return outcome
+def _table(found: Found, cancel: CancelToken | None) -> Table:
+    """The file's table, which all its runs have together since they were found."""
+    if isinstance(found.shared, Table):
+        return found.shared
+    path = found.files[0]
+    seen = survey(path, found.encoding, cancel)
+    if seen is None:
+        raise InputError(f"{path}: it has no column of item keys.", REMEDY)
+    return Table(path, seen)

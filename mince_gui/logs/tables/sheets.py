@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +24,31 @@ _TEXT_LIMIT = 1 << 30
 """Characters of one row, and of a whole table: a bomb of compressed blanks must not hold the reader for hours."""
 _LINES_LIMIT = 20_000_000
 _BLANKS = 100_000
+REMEDY = "Correct the table, or leave this file out."
 _AGAIN = "Save the table again as CSV (UTF-8), or leave this file out."
+_WRONG_ENCODING = "Name its encoding with --encoding (such as cp1252), or save the table again as CSV (UTF-8)."
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row: where it is, and its cells in the order of the columns."""
+    """One row: its line in a CSV file or its number in a Parquet file, and a cell per column."""
 
-    where: str
+    number: int
     cells: Sequence[Any]
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table that can be read through, once. `comma`: decimals may be written with one."""
+    """A table that can be read through, once.
+
+    `unit` is what a row's number counts ("line", "row"), `position` how many bytes of the file were read for a row.
+    `comma`: decimals may be written with one.
+    """
 
     columns: tuple[str, ...]
     lines: Iterator[Line]
+    unit: str
+    position: Callable[[Line], int]
     comma: bool = False
 
 
@@ -68,7 +78,8 @@ def _csv(path: Path, encoding: str) -> Iterator[Sheet]:
         with open_plain(path) as data:
             head = data.read(4)
             data.seek(0)
-            text = io.TextIOWrapper(data, encoding=encoding or _encoding(head), newline="")
+            encoding = encoding or _encoding(head)
+            text = io.TextIOWrapper(data, encoding=encoding, newline="")
             lines = _bounded(text)
             header = next(lines, "")
             separator = ""
@@ -77,9 +88,14 @@ def _csv(path: Path, encoding: str) -> Iterator[Sheet]:
                 header, number = next(lines, ""), 2
             separator = separator or max((",", ";", "\t"), key=header.count)
             columns = next(csv.reader([header], delimiter=separator), [])
-            yield Sheet(_tidy(columns, path), _csv_lines(path, lines, separator, number), comma=separator == ";")
-    except UnicodeDecodeError as exc:
-        raise InputError(f"{path}: not {exc.encoding} text ({exc.reason}).", _AGAIN) from exc
+            rows = _csv_lines(path, lines, separator, number, encoding)
+            yield Sheet(
+                _tidy(columns, path), _squared(path, rows, len(columns)), "line",
+                # of the file as it lies on the disk, also where it is gzipped
+                lambda _: os.lseek(data.fileno(), 0, os.SEEK_CUR), comma=separator == ";",
+            )  # fmt: skip
+    except UnicodeError as exc:
+        raise _undecodable(path, encoding, number, exc) from exc
     except (OSError, EOFError, zlib.error, csv.Error, LookupError) as exc:
         raise InputError(f"{path}: cannot be read as a table ({exc}).", _AGAIN) from exc
 
@@ -103,17 +119,38 @@ def _encoding(head: bytes) -> str:
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
 
 
-def _csv_lines(path: Path, lines: Iterator[str], separator: str, before: int) -> Iterator[Line]:
+def _undecodable(path: Path, encoding: str, near: int, exc: UnicodeError) -> InputError:
+    """The fault of a text in another encoding, with its line: text is decoded far ahead of where the reader stands."""
+    where = f"{path}, near line {near}"
+    if not encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
+        with contextlib.suppress(OSError, EOFError, zlib.error), open_plain(path) as data:
+            for number, line in enumerate(iter(partial(data.readline, _LINE_LIMIT), b""), 1):
+                try:
+                    line.decode(encoding)
+                except UnicodeError:
+                    where = f"{path}, line {number}"
+                    break
+    reason = exc.reason if isinstance(exc, UnicodeDecodeError) else str(exc)
+    return InputError(f"{where}: not {encoding.removesuffix('-sig')} text ({reason}).", _WRONG_ENCODING)
+
+
+def _csv_lines(path: Path, lines: Iterator[str], separator: str, before: int, encoding: str) -> Iterator[Line]:
     reader = csv.reader(lines, delimiter=separator)
     try:
         for cells in reader:
             if any(cells):
-                yield Line(f"{path}, line {reader.line_num + before}", cells)
-    except UnicodeDecodeError as exc:
-        where = f"{path}, near line {reader.line_num + before + 1}"
-        raise InputError(f"{where}: not {exc.encoding} text ({exc.reason}).", _AGAIN) from exc
+                yield Line(reader.line_num + before, cells)
+    except UnicodeError as exc:
+        raise _undecodable(path, encoding, reader.line_num + before + 1, exc) from exc
     except (csv.Error, OSError, EOFError, zlib.error) as exc:
         raise InputError(f"{path}, line {reader.line_num + before}: cannot be read on ({exc}).", _AGAIN) from exc
+
+
+def _squared(path: Path, lines: Iterator[Line], columns: int) -> Iterator[Line]:
+    for line in lines:
+        if len(line.cells) != columns:
+            raise InputError(f"{path}, line {line.number}: {len(line.cells)} cells, but {columns} columns.", REMEDY)
+        yield line
 
 
 @contextlib.contextmanager
@@ -126,7 +163,11 @@ def _parquet(path: Path) -> Iterator[Sheet]:
         with pq.ParquetFile(path) as file:
             if file.metadata.num_rows * max(1, file.metadata.num_columns) > _CELLS:
                 raise InputError(f"{path}: more than {_CELLS:,} cells, which no table of outcomes has.", _AGAIN)
-            yield Sheet(_tidy(file.schema_arrow.names, path), _parquet_lines(path, file, broken))
+            lines = _parquet_lines(path, file, broken)
+            size, rows = path.stat().st_size, max(1, file.metadata.num_rows)
+            yield Sheet(
+                _tidy(file.schema_arrow.names, path), lines, "row", lambda line: size * min(line.number, rows) // rows
+            )
     except broken as exc:
         raise InputError(f"{path}: cannot be read as Parquet ({exc}).", "Take a whole copy of the file.") from exc
 
@@ -137,6 +178,6 @@ def _parquet_lines(path: Path, file: Any, broken: tuple[type[Exception], ...]) -
         for batch in file.iter_batches(batch_size=_BATCH):
             for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 number += 1
-                yield Line(f"{path}, row {number}", cells)
+                yield Line(number, cells)
     except broken as exc:
         raise InputError(f"{path}, after row {number}: cannot be read on ({exc}).", "Take a whole copy.") from exc
