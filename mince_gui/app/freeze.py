@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mince_gui.app.grouping import clustering
-from mince_gui.app.size import calibration
+from mince_gui.app.size import calibration, check_is_of
 from mince_gui.app.stream import stream
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.draws import bound_note
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, Warned, ignore
-from mince_gui.sizing import n_star
-from mince_gui.sizing.advice import on_n_star
-from mince_gui.sizing.types import SizingResult
+from mince_gui.sizing import at_tau
 from mince_gui.store import Workspace
 from mince_gui.store import subsets as stored_subsets
 from mince_gui.subset import FrozenSubset, bundled, check_request, read_subset, same_items, write_subset
@@ -67,9 +65,11 @@ def freeze(
             raise UsageError(f"{', '.join(unused)} would serve the kmeans sampler alone.", "Use --sampler kmeans.")
     with stream(emit, "freeze", detail=benchmark), Workspace(workspace) as ws:
         sizing = stored_subsets.latest_sizing(ws, benchmark.lower()) or stored_subsets.latest_sizing(ws, benchmark)
-        if sizing is not None and tau_pp is not None and tau_pp != sizing.plan.tau_pp:
-            sizing = _at_tau(sizing, tau_pp)
+        if sizing is not None and tau_pp is not None:
+            sizing = at_tau(sizing, tau_pp)
         matrix = calibration(ws, benchmark, sizing.models if sizing else None)
+        if sizing is not None:
+            check_is_of(sizing, matrix)
         check_request(matrix, n=n, sizing=sizing)
         grouped = None
         if sampler == "kmeans":
@@ -98,20 +98,3 @@ def _check_own_name(subset: FrozenSubset, name: str | None) -> None:
     if other or name == f"{subset.benchmark}-full":
         what = "a subset that comes with mince" if other else "the whole benchmark"
         raise UsageError(f"{name} is the name of {what}.", "Give another --name.")
-
-
-def _at_tau(sizing: SizingResult, tau_pp: float) -> SizingResult:
-    """The sizing with the n* of another tau: the curve is the same, what was said about the old n* is not."""
-    plan = replace(sizing.plan, tau_pp=tau_pp)
-    star = n_star(plan.sizes, sizing.p95_pp, tau_pp)
-    others = [text for text in sizing.warnings if text not in sizing.n_star_warnings]
-    fresh = on_n_star(plan, sizing.p95_pp, sizing.gain_error_pp, star, sizing.total_items)
-    return replace(
-        sizing,
-        plan=plan,
-        n_star=star,
-        n_star_smooth=n_star(plan.sizes, sizing.smooth_pp, tau_pp),
-        n_star_by_seed={},
-        warnings=(*others, *fresh),
-        n_star_warnings=tuple(fresh),
-    )

@@ -176,7 +176,12 @@ def of_task(task: str) -> Benchmark:
 
 
 def step_for(total_items: int, benchmark: Benchmark | None = None) -> int:
-    """The default step of candidate sizes: the benchmark's own, else N/20 rounded to 50, at least 25."""
+    """The default step of candidate sizes: the benchmark's own, else N/20 rounded to 50, at least 25.
+
+    Up to 50 items would have no two sizes at 25: there it is N/10, at least 1.
+    """
     if benchmark is not None and benchmark.default_step is not None:
         return benchmark.default_step
+    if total_items <= 50:
+        return max(1, total_items // 10)
     return max(25, round(total_items / 20 / 50) * 50)

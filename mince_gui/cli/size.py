@@ -15,7 +15,10 @@ from mince_gui.sizing.types import Bound, Method, SizingResult, Worst
 
 
 def print_sizing(result: SizingResult, *, rows: int | None = None) -> None:
-    """n*, the curve as a table (the part around n* if `rows` bounds it), the warnings."""
+    """n*, the curve as a table (the part around n* if `rows` bounds it), the warnings.
+
+    Bounds have three digits, or one of 4.0047 pp would seem to hold a target of 4 pp.
+    """
     sizes = result.plan.sizes
     shown = range(len(sizes))
     if rows is not None and result.n_star is not None and len(sizes) > rows:
@@ -23,11 +26,11 @@ def print_sizing(result: SizingResult, *, rows: int | None = None) -> None:
         first = max(0, min(at - rows + 3, len(sizes) - rows))
         shown = range(first, first + rows)
     by_draws = result.method == "draws"
-    head = ("n", f"P{100 * result.plan.quantile:g}", "±", "gain", "±", "smooth", "")
+    head = ("n", f"P{100 * result.plan.quantile:g}", "±", "gain", "±", _smooth(result), "")
     rows_shown = [
         (
             f"{sizes[i]:,}",
-            pp(result.p95_pp[i], signed=False, digits=2),
+            pp(result.p95_pp[i], signed=False, digits=3),
             f"{result.error_pp[i]:.2f}",
             pp(result.gain_pp[i], digits=2),
             _error(result.gain_error_pp[i]),
@@ -67,9 +70,10 @@ def answers(result: SizingResult) -> list[str]:
             looked = "every size was looked at" if target.bound.method == "exact" else "near it, every size was drawn"
             lines.append(f"{name} of at most {wanted}: {n:,} items, {_bound(name, target.bound)}; {looked}.")
             if target.n_always > n:
+                none = "none does" if target.bound.method == "exact" else "none that was drawn does"
                 lines.append(
                     f"Some sizes above {n:,} exceed {wanted} again, for bounds move in lumps: "
-                    f"from {target.n_always:,} items on none does."
+                    f"from {target.n_always:,} items on {none}."
                 )
     if (budget := result.budget) is not None:
         n, rate = budget.bound.n, seconds(budget.seconds_per_item)
@@ -83,9 +87,15 @@ def _bound(name: str, bound: Bound) -> str:
     return f"{name} {pp(bound.p95_pp, signed=False, digits=2)}{error}, {'exact' if not error else 'by draws'}"
 
 
+def _smooth(result: SizingResult) -> str:
+    """What the closed form is called: it is by the rule per-model, whatever rule the sizing has."""
+    return "smooth" if result.plan.worst == "per-model" else "smooth (per-model)"
+
+
 def summary_line(result: SizingResult) -> str:
     """n*, its bound and gain, and how they were computed, in one line."""
-    how = f"{len(result.models)} models, rule {result.plan.worst}, {result.method}"
+    models = len(result.models)
+    how = f"{models} model{'s' if models > 1 else ''}, rule {result.plan.worst}, {result.method}"
     if result.method == "draws":
         how += f" ({result.plan.draws:,}, seed {result.plan.seed})"
     if result.n_star is None:
@@ -94,8 +104,8 @@ def summary_line(result: SizingResult) -> str:
     less = 100 * (1 - result.n_star / result.total_items)
     return (
         f"{result.benchmark}: n* {result.n_star:,} of {result.total_items:,} (-{less:.0f} %), "
-        f"P{100 * result.plan.quantile:g} {pp(result.p95_pp[at], signed=False, digits=2)}, "
-        f"gain {pp(result.gain_pp[at], digits=2)}, smooth n* {result.n_star_smooth or 'none'} ({how})"
+        f"P{100 * result.plan.quantile:g} {pp(result.p95_pp[at], signed=False, digits=3)}, "
+        f"gain {pp(result.gain_pp[at], digits=2)}, {_smooth(result)} n* {result.n_star_smooth or 'none'} ({how})"
     )
 
 

@@ -5,6 +5,7 @@ Missing is NaN in every array here (NULL in the workspace), never 0.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -195,6 +196,22 @@ class ScoreMatrix:
         trials = np.where(have, self.trials, 0.0).sum(axis=2)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.where(trials > 0, 100.0 * passed / trials, np.nan), dtype=np.float64)
+
+    def digest(self) -> str:
+        """SHA-256 (hex) of the items and of every outcome, whatever the order of models and metrics.
+
+        Pairs that a model lacks altogether do not count: the same logs beside others that know more give the same.
+        """
+        total = hashlib.sha256("\n".join(self.keys).encode("utf-8", "surrogatepass"))
+        places = sorted(
+            (model, metric, k, m) for k, model in enumerate(self.models) for m, metric in enumerate(self.metrics)
+        )
+        for model, metric, k, m in places:
+            if not np.isnan(self.trials[k, m]).all():
+                total.update(f"\n{model}\n{metric}\n".encode("utf-8", "surrogatepass"))
+                total.update(self.passed[k, m].astype("<f8").tobytes())
+                total.update(self.trials[k, m].astype("<f8").tobytes())
+        return total.hexdigest()
 
     def select(self, models: Sequence[str]) -> ScoreMatrix:
         """The same matrix with only these models, in this order. Raises KeyError for an unknown one."""

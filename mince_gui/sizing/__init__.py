@@ -15,7 +15,8 @@ What a result keeps, and what can be answered from it without drawing again:
   |drift| at every size, for plots;
 - `error_pp`, `gain_error_pp`: Monte Carlo standard errors, over 20 other seeds where these were drawn. Sizes share
   their draws, so a gain errs less than its two P95 would on their own;
-- `lump_pp`: how far |drift| moves with one item more right.
+- `lump_pp`: how far |drift| moves with one unit more right, for the pair that sets P95; 0 where outcomes are
+  continuous.
 
 The modules, from below: `pairs` (which columns take part), `patterns` (items that are alike; which way of drawing is
 cheapest), `draws` (counts of right answers in nested random subsets), `quantiles` (both rules on them), `exact`,
@@ -24,7 +25,8 @@ cheapest), `draws` (counts of right answers in nested random subsets), `quantile
 
 from mince_gui.sizing.curves import PairCurves, pair_curves, seed_curves, worst_curves
 from mince_gui.sizing.plan import candidate_sizes, make_plan
-from mince_gui.sizing.questions import bound_at, budget_for, n_for_target
+from mince_gui.sizing.questions import bound_at, budget_for, check_budget, check_target, n_for_target
+from mince_gui.sizing.retune import at_tau
 from mince_gui.sizing.rules import gains, n_star
 from mince_gui.sizing.smooth import preview
 from mince_gui.sizing.solve import SEEDS, size
@@ -41,9 +43,12 @@ __all__ = [
     "SizingResult",
     "Target",
     "Worst",
+    "at_tau",
     "bound_at",
     "budget_for",
     "candidate_sizes",
+    "check_budget",
+    "check_target",
     "gains",
     "make_plan",
     "n_for_target",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -14,6 +15,7 @@ from mince_gui.sizing.types import Plan
 
 _FAR_FROM_HALF = 15.0
 _FEW_MODELS = 3
+_FEW_BEYOND = 10
 _MOST_SIZES = 12
 _MOST_REASONS = 3
 
@@ -50,13 +52,31 @@ def on_the_step(plan: Plan) -> list[str]:
     ]
 
 
+def on_the_draws(plan: Plan) -> list[str]:
+    """The warning that a quantile by draws hangs on a few of them, so that its error is not known either."""
+    beyond = plan.draws * (1.0 - plan.quantile)
+    if beyond >= _FEW_BEYOND - 1e-6:
+        return []
+    name = f"P{100 * plan.quantile:.10g}"
+    return [
+        f"{name} leaves only about {beyond:.2g} of {plan.draws:,} draws beyond it: it is rough, and it may err by more "
+        f"than the error given. Use at least {math.ceil(_FEW_BEYOND / (1.0 - plan.quantile) - 1e-6):,} draws."
+    ]
+
+
 def on_n_star(
-    plan: Plan, p95_pp: Sequence[float], gain_error_pp: Sequence[float | None], n_star: int | None, total_items: int
+    plan: Plan,
+    p95_pp: Sequence[float],
+    gain_error_pp: Sequence[float | None],
+    lump_pp: Sequence[float],
+    n_star: int | None,
+    total_items: int,
 ) -> list[str]:
     """Warnings about how firmly n* stands: none found, or hanging on a lump or on Monte Carlo noise.
 
-    Every gain up to n* (all of them where there is no n*) is moved by one lump and by two of its Monte
-    Carlo errors, up and down; where that moves it over an edge of 0 <= g < tau, n* would be another.
+    All but the plan and the counts of items are in pp, one for each size of the plan. Every gain up to n*
+    (all of them where there is no n*) is moved by one lump and by two of its Monte Carlo errors, up and down; where
+    that moves it over an edge of 0 <= g < tau, n* would be another.
     """
     found = []
     if n_star is None:
@@ -68,7 +88,7 @@ def on_n_star(
     reasons: dict[int, str] = {}
     for t, gain in enumerate(rules.gains(p95_pp)[: last + 1]):
         noise = 2.0 * (gain_error_pp[t] or 0.0)
-        if gain is not None and (reason := _near_an_edge(gain, plan.sizes[t], noise, plan.tau_pp)):
+        if gain is not None and (reason := _near_an_edge(gain, plan.sizes[t], lump_pp[t], noise, plan.tau_pp)):
             reasons[plan.sizes[t]] = reason
     if reasons:
         others = [str(n) for n in reasons if n != n_star]
@@ -82,11 +102,10 @@ def on_n_star(
     return found
 
 
-def _near_an_edge(gain: float, n: int, noise: float, tau_pp: float) -> str:
+def _near_an_edge(gain: float, n: int, lump: float, noise: float, tau_pp: float) -> str:
     """Why the gain at `n` might lie on the other side of an edge of 0 <= g < tau; empty where it cannot."""
-    lump = 100.0 / n
     moved = {
-        f"one lump ({lump:.2f} pp at {n} items)": _crossed(gain, lump, tau_pp),
+        f"one lump ({_small(lump)} pp at {n} items)": _crossed(gain, lump, tau_pp),
         f"2 Monte Carlo errors ({noise:.2f} pp)": _crossed(gain, noise, tau_pp),
     }
     found = []
@@ -95,6 +114,11 @@ def _near_an_edge(gain: float, n: int, noise: float, tau_pp: float) -> str:
         if near:
             found.append(f"{' and '.join(near)} of {named}")
     return f"the gain at {n} is {gain:.2f} pp, {' and '.join(found)}" if found else ""
+
+
+def _small(value_pp: float) -> str:
+    """Two digits after the point, and two that say something where those are 0: lumps of ratios are small."""
+    return f"{value_pp:.2f}" if value_pp >= 0.095 else f"{value_pp:.2g}"
 
 
 def _crossed(gain: float, shift: float, tau_pp: float) -> tuple[bool, bool]:

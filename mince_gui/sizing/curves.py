@@ -48,12 +48,13 @@ def pair_curves(
 ) -> PairCurves:
     """The curve of every pair that takes part, exact where `plan` allows it, else by draws (seed: the plan's).
 
-    Emits Progress (draws done). Raises UsageError as `size` does, CancelledError after a cancel.
+    Emits Progress (draws done, or sizes solved exactly). Raises UsageError as `size` does, CancelledError after a
+    cancel.
     """
     pairs = pairs_of(matrix)
     models, metrics = np.array(pairs.places, dtype=np.int64).T
     if is_exact(matrix, pairs, plan):
-        return PairCurves(models, metrics, _exact(pairs, plan), exact=True)
+        return PairCurves(models, metrics, _exact(pairs, plan, emit, cancel), exact=True)
     drawn = _draw(pairs, patterns_of(pairs), plan, plan.seed if seed is None else seed, emit, cancel)
     return PairCurves(models, metrics, quantiles(drawn, plan.quantile, plan.worst, cancel=cancel).pairs, exact=False)
 
@@ -70,11 +71,12 @@ def worst_curves(
     """P95 (G, T) in pp by the plan's rule for each pool, given as places in `matrix.models`.
 
     All pools share one exact solution or one set of draws. NaN for a pool none of whose models takes part.
-    Emits Progress (draws done). Raises UsageError as `size` does, CancelledError after a cancel.
+    Emits Progress (draws done, or sizes solved exactly). Raises UsageError as `size` does, CancelledError after a
+    cancel.
     """
     pairs = pairs_of(matrix)
     if is_exact(matrix, pairs, plan):
-        curves = pair_curves(matrix, plan)
+        curves = pair_curves(matrix, plan, emit=emit, cancel=cancel)
         return np.array([curves.worst(pool) for pool in pools])
     model_of = np.array(pairs.places, dtype=np.int64)[:, 0]
     chosen = [np.flatnonzero(np.isin(model_of, pool)).tolist() for pool in pools]
@@ -112,9 +114,12 @@ def seed_curves(
     return {rule: np.array(curves) for rule, curves in found.items()}
 
 
-def _exact(pairs: Pairs, plan: Plan) -> FloatArray:
+def _exact(pairs: Pairs, plan: Plan, emit: Emit, cancel: CancelToken | None) -> FloatArray:
+    def tick(done: int) -> None:
+        emit(Progress(done, len(plan.sizes), "sizes"))
+
     right = [round(count) for count in pairs.passed.sum(axis=1)]
-    return exact_curves(pairs.total_items, right, plan.sizes, plan.quantile)
+    return exact_curves(pairs.total_items, right, plan.sizes, plan.quantile, tick=tick, cancel=cancel)
 
 
 def _draw(

@@ -112,6 +112,15 @@ def simulate(
     return Simulation(pairs, patterns, sums, way)
 
 
+def most_narrow(patterns: Patterns) -> int:
+    """Up to how many sizes `orders` draws with its narrow keys; with more it makes other (equally good) draws."""
+    return int(_TIES * 2.0 ** (32 - _label_bits(patterns)) / patterns.total_items)
+
+
+def _label_bits(patterns: Patterns) -> int:
+    return max(1, (len(patterns.counts) - 1).bit_length())
+
+
 def random_words(bits: np.random.PCG64, count: int) -> npt.NDArray[np.uint64]:
     """`count` words of 64 random bits: the generator's own, which are the same in every version of numpy."""
     return np.asarray(bits.random_raw(count), dtype=np.uint64)
@@ -130,11 +139,10 @@ class _Orders:
         self.patterns = patterns
         self.cuts = cuts
         self.items = patterns.total_items
-        label_bits = max(1, (len(patterns.counts) - 1).bit_length())
-        narrow = len(cuts) * self.items < _TIES * 2.0 ** (32 - label_bits)
+        narrow = len(cuts) <= most_narrow(patterns)
         self.key: type[np.unsignedinteger[Any]] = np.uint32 if narrow else np.uint64
         self.per_word = 2 if narrow else 1
-        self.label_mask = self.key((1 << label_bits) - 1)
+        self.label_mask = self.key((1 << _label_bits(patterns)) - 1)
         self.labels = patterns.of_item.astype(self.key)
         # Bytes must not overflow, so a stretch between two sizes is added up in pieces that are short enough.
         longest = _BYTE // patterns.largest_byte if patterns.largest_byte else self.items

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from mince_gui.base.cancel import CancelToken
 from mince_gui.logs.types import FloatArray
 
 # Sums of some thousand probabilities carry about 1e-12; a CDF that equals the quantile must count as reached.
@@ -27,33 +28,55 @@ def log_factorials(largest: int) -> FloatArray:
 
 
 def exact_quantiles(
-    total_items: int, right: Sequence[int], sizes: Sequence[int], levels: Sequence[float]
+    total_items: int,
+    right: Sequence[int],
+    sizes: Sequence[int],
+    levels: Sequence[float],
+    *,
+    tick: Callable[[int], None] | None = None,
+    cancel: CancelToken | None = None,
 ) -> FloatArray:
     """Exact quantiles of |drift| in pp, shape (len(levels), len(right), len(sizes)).
 
     `right[c]` is the number right among all `total_items`. A quantile is the smallest value whose CDF
-    reaches its level.
+    reaches its level. `tick(sizes solved)` is called after each size; raises CancelledError at the next
+    size after a cancel.
     """
     counts, inverse = np.unique(np.asarray(right, dtype=np.int64), return_inverse=True)
     table = log_factorials(total_items)
     wanted = np.asarray(levels, dtype=np.float64)
-    columns = [_quantiles_at(total_items, counts, n, wanted, table) for n in sizes]
+    columns = []
+    for done, n in enumerate(sizes, start=1):
+        if cancel is not None:
+            cancel.check()
+        columns.append(_quantiles_at(total_items, counts, n, wanted, table))
+        if tick is not None:
+            tick(done)
     return np.stack(columns, axis=2)[:, inverse.reshape(-1)]
 
 
-def exact_curves(total_items: int, right: Sequence[int], sizes: Sequence[int], quantile: float) -> FloatArray:
+def exact_curves(
+    total_items: int,
+    right: Sequence[int],
+    sizes: Sequence[int],
+    quantile: float,
+    *,
+    tick: Callable[[int], None] | None = None,
+    cancel: CancelToken | None = None,
+) -> FloatArray:
     """`exact_quantiles` at one level, shape (len(right), len(sizes))."""
-    return np.asarray(exact_quantiles(total_items, right, sizes, [quantile])[0], dtype=np.float64)
+    found = exact_quantiles(total_items, right, sizes, [quantile], tick=tick, cancel=cancel)
+    return np.asarray(found[0], dtype=np.float64)
 
 
 def exact_within(total_items: int, right: int, target_pp: float) -> FloatArray:
     """P(|drift| <= `target_pp`) at every size 1, 2, ..., N - 1, shape (N - 1,); about 1e-9 is certain.
 
-    `right` is the number right among all `total_items`.
+    `right` is the number right among all `total_items`; no drift exceeds 100 pp, so a larger target is that.
     """
     n = np.arange(1, total_items, dtype=np.int64)
     # |x/n - C/N| <= d as whole numbers; the last digits of d n N must not decide whether a distance equals it.
-    allowed = np.floor(target_pp / 100.0 * n * total_items * (1 + 1e-12) + 1e-9).astype(np.int64)
+    allowed = np.floor(min(target_pp, 100.0) / 100.0 * n * total_items * (1 + 1e-12) + 1e-9).astype(np.int64)
     table = log_factorials(total_items)
     upper = np.minimum((right * n + allowed) // total_items, n)
     lower = np.maximum(-((allowed - right * n) // total_items), 0)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from mince_gui.base.errors import UsageError
 from mince_gui.logs.types import FloatArray, ScoreMatrix
+
+_MOST_PARTS = 1000
+# Relative: shares such as 1/3 reach us rounded, with about 15 digits.
+_SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,31 @@ class Pairs:
     def total_items(self) -> int:
         """N."""
         return int(self.passed.shape[1])
+
+    @cached_property
+    def lumps(self) -> FloatArray:
+        """How far the |drift| of each pair moves in pp with one unit more right, times n; (C,).
+
+        One unit of `passed` over the mean trials: with one trial per item and right or wrong answers 100, so that
+        the lump is 100/n. 0 where the outcomes have no common unit: such a |drift| knows no steps.
+        """
+        units = np.array([common_unit(row) for row in self.passed])
+        return np.asarray(100.0 * units / self.trials.mean(axis=1), dtype=np.float64)
+
+
+def common_unit(values: FloatArray) -> float:
+    """The largest unit of which all `values` (not negative) are whole multiples.
+
+    0 where there is none of 1/1000 or more, and where all values are 0.
+    """
+    distinct = np.unique(values)
+    parts = np.arange(1, _MOST_PARTS + 1)
+    for value in distinct[distinct != np.floor(distinct)]:
+        times = value * parts
+        parts = parts[np.abs(times - np.rint(times)) <= _SAME * np.maximum(times, 1.0)]
+        if not len(parts):
+            return 0.0
+    return float(np.gcd.reduce(np.rint(distinct * parts[0]).astype(np.int64)) / parts[0])
 
 
 def pairs_of(matrix: ScoreMatrix) -> Pairs:

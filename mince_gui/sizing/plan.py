@@ -13,6 +13,8 @@ from mince_gui.logs.types import ScoreMatrix
 from mince_gui.sizing.types import Method, Plan, Worst
 
 MAX_DRAWS = 1_000_000
+MAX_QUANTILE = 0.999999
+"""Nearer to 1 the sums of an exact solution are not exact enough, and no number of draws will do."""
 
 
 def candidate_sizes(total_items: int, step: int) -> tuple[int, ...]:
@@ -36,7 +38,7 @@ def make_plan(
 ) -> Plan:
     """The plan for `matrix`; candidate sizes come from `step`, from `sizes`, or from the benchmark's default step.
 
-    `sizes` in items, any order, without repeats; `tau_pp` in pp per step; `quantile` in (0, 1).
+    `sizes` in items, any order, without repeats; `tau_pp` in pp per step; `quantile` above 0, at most MAX_QUANTILE.
     Raises UsageError that names the argument at fault.
     """
     total = matrix.total_items
@@ -58,8 +60,10 @@ def make_plan(
         raise UsageError(f"--draws must lie between 100 and {MAX_DRAWS:,}, not {draws}.", "10,000 is the usual number.")
     if not (math.isfinite(tau_pp) and tau_pp > 0):
         raise UsageError(f"--tau must be a number of pp above 0, not {tau_pp}.", "1.0 is the usual one.")
-    if not 0 < quantile < 1:
-        raise UsageError(f"--quantile must lie between 0 and 1, not {quantile}.", "For 95 percent write 0.95.")
+    if not 0 < quantile <= MAX_QUANTILE:
+        raise UsageError(
+            f"--quantile must lie between 0 and {MAX_QUANTILE}, not {quantile:.15g}.", "For 95 percent write 0.95."
+        )
     if worst not in get_args(Worst):
         raise UsageError(f"--worst is per-model or joint, not '{worst}'.")
     if method not in get_args(Method):

@@ -96,17 +96,27 @@ def quantiles(
 
 
 def around(quantile: float, draws: int) -> tuple[float, float]:
-    """Levels two standard errors of a probability below and above `quantile`, as so many draws tell it."""
-    error = 2.0 * float(np.sqrt(quantile * (1 - quantile) / draws))
-    return max(quantile - error, 0.0), min(quantile + error, 1.0)
+    """Levels two standard errors of a probability below and above `quantile`, as so many draws tell it.
+
+    Never below 0 or above 1: near these they lie closer together.
+    """
+    reach = 2.0 * _probability_error(quantile, draws)
+    return max(quantile - reach, 0.0), min(quantile + reach, 1.0)
 
 
-def error_between(below_pp: FloatArray, above_pp: FloatArray) -> FloatArray:
-    """Monte Carlo standard error in pp of a quantile, from the values at the two levels of `around`, (T,).
+def error_between(below_pp: FloatArray, above_pp: FloatArray, quantile: float, draws: int) -> FloatArray:
+    """Monte Carlo standard error in pp of `quantile`, from the values at the two levels of `around`, (T,).
 
+    Too small where only a few draws lie beyond the quantile: `advice.on_the_draws` warns of that.
     It needs no second set of draws and, wider than one error, sees the lump next to the one the quantile lies on.
     """
-    return np.asarray((above_pp - below_pp) / 4.0, dtype=np.float64)
+    below, above = around(quantile, draws)
+    errors_apart = (above - below) / _probability_error(quantile, draws)
+    return np.asarray((above_pp - below_pp) / errors_apart, dtype=np.float64)
+
+
+def _probability_error(quantile: float, draws: int) -> float:
+    return float(np.sqrt(quantile * (1 - quantile) / draws))
 
 
 def worst_case(

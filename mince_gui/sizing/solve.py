@@ -44,8 +44,8 @@ def size(
     quantile, and those of gains are upper limits. 0 for exact. `smooth_pp` and `n_star_smooth` follow
     the rule per-model also where the plan says joint.
 
-    Emits Progress alone (draws done), from the calling thread; Started and Ended are the caller's.
-    Raises UsageError where the method cannot serve the data, CancelledError after a cancel.
+    Emits Progress alone (draws done, or sizes solved exactly), from the calling thread; Started and Ended are the
+    caller's. Raises UsageError where the method cannot serve the data, CancelledError after a cancel.
     """
     started = time.perf_counter()
     pairs = pairs_of(matrix)
@@ -55,15 +55,18 @@ def size(
             f"{matrix.total_items} items.",
             "Make a plan for this pool.",
         )
-    warnings = advice.on_the_pool(matrix, pairs) + advice.on_the_step(plan)
     exact = is_exact(matrix, pairs, plan)
-    answer = _solved(pairs, plan) if exact else _drawn(pairs, plan, by_seed, emit, cancel)
+    warnings = advice.on_the_pool(matrix, pairs) + advice.on_the_step(plan)
+    warnings += [] if exact else advice.on_the_draws(plan)
+    answer = _solved(pairs, plan, emit, cancel) if exact else _drawn(pairs, plan, by_seed, emit, cancel)
     p95 = answer.p95.tolist()
     gains = rules.gains(p95)
     gain_error = (None, *answer.gain_error.tolist())
     n_star = rules.n_star(plan.sizes, p95, plan.tau_pp)
+    # Rule joint: no pair alone sets P95, so the one that would by the other rule stands for all.
+    lump = (pairs.lumps[answer.curves.argmax(axis=0)] / np.array(plan.sizes)).tolist()
     smooth = smooth_curve(pairs, plan.sizes, plan.quantile)
-    on_n_star = advice.on_n_star(plan, p95, gain_error, n_star, matrix.total_items)
+    on_n_star = advice.on_n_star(plan, p95, gain_error, lump, n_star, matrix.total_items)
     on_n_star += advice.on_seeds(answer.n_star_by_seed, n_star, answer.seed_draws, plan)
     return SizingResult(
         benchmark=matrix.benchmark.name,
@@ -76,6 +79,7 @@ def size(
         gain_pp=gains,
         error_pp=tuple(answer.error.tolist()),
         smooth_pp=tuple(smooth.tolist()),
+        lump_pp=tuple(lump),
         curves_pp=_by_place(answer.curves, pairs, matrix),
         n_star=n_star,
         n_star_smooth=rules.n_star(plan.sizes, smooth.tolist(), plan.tau_pp),
@@ -103,9 +107,13 @@ class _Answer:
     seed_draws: int
 
 
-def _solved(pairs: Pairs, plan: Plan) -> _Answer:
+def _solved(pairs: Pairs, plan: Plan, emit: Emit, cancel: CancelToken | None) -> _Answer:
+    def tick(done: int) -> None:
+        emit(Progress(done, len(plan.sizes), "sizes"))
+
     right = [round(count) for count in pairs.passed.sum(axis=1)]
-    found = exact_quantiles(pairs.total_items, right, plan.sizes, (*LEVELS, plan.quantile))
+    levels = (*LEVELS, plan.quantile)
+    found = exact_quantiles(pairs.total_items, right, plan.sizes, levels, tick=tick, cancel=cancel)
     p95 = found[-1].max(axis=0)
     error = np.zeros(len(plan.sizes))
     return _Answer(found[-1], p95, error, error[1:], {"per-model": p95}, found[:-1].max(axis=1), {}, plan.draws)
@@ -144,7 +152,7 @@ def _drawn(pairs: Pairs, plan: Plan, by_seed: bool, emit: Emit, cancel: CancelTo
         error = np.std(curves, axis=0, ddof=1) * scale
         gain_error = np.diff(curves, axis=1).std(axis=0, ddof=1) * scale
     else:
-        error = error_between(below, above)
+        error = error_between(below, above, plan.quantile, plan.draws)
         # Sizes share their draws, so that their errors partly cancel in a gain.
         gain_error = np.hypot(error[1:], error[:-1])
     return _Answer(

@@ -54,8 +54,9 @@ class Target:
     """The smallest n whose bound is at most `target_pp`.
 
     Bounds move in lumps, so a larger n may exceed the target again: `n_always` is the smallest n from which on every
-    larger one that was looked at holds it. Exact answers look at every n; answers by draws at the candidate sizes
-    and ever closer around the n that was found. Where no n below N holds it, both are N.
+    larger one that was looked at holds it. Exact answers look at every n; answers by draws at every n from some lumps
+    below the n that was found to as many above the last that exceeds, and farther off at the candidate sizes. Where
+    no n below N holds it, both are N.
     """
 
     target_pp: float
@@ -106,7 +107,8 @@ class SizingResult:
 
     `p95_pp[t]` belongs to `sizes[t]`; `gain_pp[0]` is None. `curves_pp` has shape (K, M, T): the
     quantile of |drift| of each (model, metric), NaN for a pair that takes no part. `error_pp` is the
-    Monte Carlo standard error of each P95 (0 for exact); `smooth_pp` the lump-free closed form.
+    Monte Carlo standard error of each P95 (0 for exact); `smooth_pp` the lump-free closed form; `lump_pp` how far
+    the |drift| of the pair that sets P95 moves with one unit more right (0 where its outcomes have no common unit).
     `n_star` is None where the rule finds none. `method` is "exact" or "draws", never "auto".
     """
 
@@ -120,6 +122,7 @@ class SizingResult:
     gain_pp: tuple[float | None, ...]
     error_pp: tuple[float, ...]
     smooth_pp: tuple[float, ...]
+    lump_pp: tuple[float, ...]
     curves_pp: FloatArray
     n_star: int | None
     n_star_smooth: int | None
@@ -136,15 +139,12 @@ class SizingResult:
     """The plan's rule at each of `LEVELS` instead of its quantile, (L, T): the distribution of the worst |drift|."""
     target: Target | None = None
     budget: Budget | None = None
+    pool_sha256: str = ""
+    """`ScoreMatrix.digest` of the pool, set where a sizing is kept: it says nothing of logs that came later."""
 
     def bound_at(self, n: int) -> float | None:
         """P95 in pp at candidate size n, None where n is no candidate."""
         return self.p95_pp[self.plan.sizes.index(n)] if n in self.plan.sizes else None
-
-    @property
-    def lump_pp(self) -> tuple[float, ...]:
-        """How far |drift| moves with one item more right, at each size: P95 knows no steps much finer."""
-        return tuple(100.0 / n for n in self.plan.sizes)
 
     def to_json(self) -> dict[str, Any]:
         """The object that `mince size --json` prints (keys as in DESIGN.md), without pair curves and distribution."""
@@ -159,7 +159,7 @@ class SizingResult:
             "worst": self.plan.worst, "method": self.method, "draws": self.plan.draws, "seed": self.plan.seed,
             "step": self.plan.step, "seconds": self.seconds,
             "n_star_by_seed": {str(seed): n for seed, n in self.n_star_by_seed.items()},
-            "n_star_smooth": self.n_star_smooth,
+            "n_star_smooth": self.n_star_smooth, "smooth_worst": "per-model",
             "target": self.target.to_json() if self.target else None,
             "budget": self.budget.to_json() if self.budget else None,
             "warnings": list(self.warnings),

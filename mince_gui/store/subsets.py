@@ -49,6 +49,7 @@ def add_sizing(ws: Workspace, result: SizingResult) -> int:
         "curves_pp": _nullable(result.curves_pp),
         "by_level_pp": result.by_level_pp.tolist(),
         "n_star_warnings": list(result.n_star_warnings),
+        "pool_sha256": result.pool_sha256,
     }
     with ws.writing() as db:
         cursor = db.execute(
@@ -69,7 +70,7 @@ def latest_sizing(ws: Workspace, benchmark: str) -> SizingResult | None:
         "SELECT result FROM sizings WHERE benchmark = ? ORDER BY sizing_id DESC LIMIT 1", (benchmark,)
     ).fetchone()
     body = json.loads(row["result"]) if row else {}
-    return _sizing(body) if "by_level_pp" in body else None
+    return _sizing(body) if "pool_sha256" in body else None
 
 
 def _sizing(body: dict[str, Any]) -> SizingResult:
@@ -94,6 +95,7 @@ def _sizing(body: dict[str, Any]) -> SizingResult:
         gain_pp=tuple(body["gain_pp"]),
         error_pp=tuple(body["error_pp"]),
         smooth_pp=tuple(body["smooth_pp"]),
+        lump_pp=tuple(body["lump_pp"]),
         curves_pp=np.array(body["curves_pp"], dtype=np.float64),
         n_star=body["n_star"],
         n_star_smooth=body["n_star_smooth"],
@@ -106,6 +108,7 @@ def _sizing(body: dict[str, Any]) -> SizingResult:
         by_level_pp=np.array(body["by_level_pp"], dtype=np.float64),
         target=Target.from_json(body["target"]) if body["target"] else None,
         budget=Budget.from_json(body["budget"]) if body["budget"] else None,
+        pool_sha256=body["pool_sha256"],
     )
 
 

@@ -104,12 +104,13 @@ def benchmarks(workspace: Path) -> list[tuple[str, str, int]]:
 
 
 def pool(workspace: Path, benchmark: str) -> Pool:
-    """The pool of one benchmark with its newest sizing."""
-    from mince_gui.app.size import calibration
+    """The pool of one benchmark with its newest sizing, unless logs changed since."""
+    from mince_gui.app.size import calibration, is_of
     from mince_gui.store import subsets as stored_subsets
 
     with Workspace(workspace) as ws:
         matrix = calibration(ws, benchmark, None)
+        sizing = stored_subsets.latest_sizing(ws, benchmark)
         return Pool(
             benchmark=benchmark,
             title=matrix.benchmark.title,
@@ -119,7 +120,7 @@ def pool(workspace: Path, benchmark: str) -> Pool:
             models=matrix.models,
             scores=tuple(tuple(float(score) for score in row) for row in matrix.scores()),
             checks=matrix.checks,
-            sizing=stored_subsets.latest_sizing(ws, benchmark),
+            sizing=sizing if sizing is not None and is_of(sizing, matrix) else None,
         )
 
 

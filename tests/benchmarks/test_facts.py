@@ -96,7 +96,20 @@ def test_categories_are_subjects_and_first_instruction_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("total", "step"), [(100, 25), (500, 25), (1_000, 50), (1_319, 50), (2_000, 100), (10_000, 500), (14_042, 700)]
+    ("total", "step"),
+    [
+        (1, 1),
+        (26, 2),
+        (50, 5),
+        (51, 25),
+        (100, 25),
+        (500, 25),
+        (1_000, 50),
+        (1_319, 50),
+        (2_000, 100),
+        (10_000, 500),
+        (14_042, 700),
+    ],
 )
 def test_the_step_of_an_unknown_benchmark_is_a_twentieth_in_fifties(total: int, step: int) -> None:
     assert step_for(total) == step

@@ -13,7 +13,7 @@ import pytest
 from mince_gui.app.size import ask
 from mince_gui.base.errors import UsageError
 from mince_gui.cli import main
-from mince_gui.cli.size import answers
+from mince_gui.cli.size import answers, print_sizing
 from mince_gui.sizing import Bound, SizingResult, Target
 from mince_gui.store import Workspace
 from mince_gui.store.subsets import latest_sizing
@@ -95,12 +95,19 @@ def test_the_table_shows_the_errors_of_bounds_and_gains_only_by_draws(
         (("--target-p95", "0"), "--target-p95"),
         (("--target-p95", "nan"), "--target-p95"),
         (("--hours", "0.001", "--seconds-per-item", "3600"), "Not one item"),
+        (("--hours", "1e308", "--seconds-per-item", "1e-308"), "--hours"),
         (("--step", "50", "--sizes", "50,100"), "--sizes"),
     ],
 )
 def test_questions_that_are_none_are_refused_by_name(
-    workspace: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], named: str
+    workspace: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    named: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Before anything is drawn: an answer that took minutes would be thrown away."""
+    monkeypatch.delattr("mince_gui.app.size.compute")
     assert main(["size", "--benchmark", "tiny", *options, "--workspace", str(workspace)]) == 2
     assert named in capsys.readouterr().err
 
@@ -134,7 +141,7 @@ def test_a_stored_sizing_is_asked_again_without_sizing_anew(
 def test_a_sizing_of_an_earlier_version_counts_as_none(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sized(workspace, capsys)
     with Workspace(workspace) as ws, ws.writing() as db:
-        db.execute("UPDATE sizings SET result = json_remove(result, '$.by_level_pp')")
+        db.execute("UPDATE sizings SET result = json_remove(result, '$.pool_sha256')")
     with Workspace(workspace) as ws:
         assert latest_sizing(ws, "tiny") is None
 
@@ -147,6 +154,34 @@ def test_lumps_that_exceed_a_target_again_and_no_subset_at_all_are_said(
         result = latest_sizing(ws, "tiny")
     assert isinstance(result, SizingResult)
     again = dataclasses.replace(result, target=Target(1.5, Bound(10, 1.4, 0.0, "exact"), 90))
-    assert "from 90 items on none does" in answers(again)[1]
+    assert "from 90 items on none does." in answers(again)[1]
+    drawn = dataclasses.replace(result, target=Target(1.5, Bound(10, 1.4, 0.1, "draws"), 90))
+    assert "near it, every size was drawn" in answers(drawn)[0]
+    assert "from 90 items on none that was drawn does." in answers(drawn)[1]
     none = dataclasses.replace(result, target=Target(0.1, Bound(600, 0.0, 0.0, "exact"), 600))
     assert answers(none) == ["P95 of at most 0.10 pp: no subset; it takes all 600 items."]
+
+
+def test_a_bound_just_above_a_target_is_not_shown_as_holding_it(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sized(workspace, capsys)
+    with Workspace(workspace) as ws:
+        result = latest_sizing(ws, "tiny")
+    assert result is not None
+    assert result.n_star is not None
+    p95 = tuple(
+        4.0047 if n == result.n_star else value for n, value in zip(result.plan.sizes, result.p95_pp, strict=True)
+    )
+    print_sizing(dataclasses.replace(result, p95_pp=p95))
+    row, summary = (line for line in capsys.readouterr().out.splitlines() if "4.005 pp" in line)
+    assert row.endswith("<- n*")
+    assert "P95 4.005 pp" in summary
+
+
+def test_one_model_is_no_models(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["size", "--benchmark", "tiny", "--models", "beta", "--workspace", str(workspace)]) == 0
+    text = capsys.readouterr().out
+    assert "(1 model, rule per-model, exact)" in text
+    assert main(["size", "--benchmark", "tiny", "--workspace", str(workspace)]) == 0
+    assert "(3 models, rule per-model, exact)" in capsys.readouterr().out

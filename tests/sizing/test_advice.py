@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 
 from mince_gui.logs import Check, ScoreMatrix, Severity
 from mince_gui.sizing import Plan, make_plan, rules, size
-from mince_gui.sizing.advice import on_n_star
+from mince_gui.sizing.advice import on_n_star, on_the_draws
 
 Make = Callable[..., ScoreMatrix]
 SIZES = (100, 200, 300, 400)
 
 
-def advice(p95: Sequence[float], error: float = 0.0) -> list[str]:
+def advice(p95: Sequence[float], error: float = 0.0, lumps: Sequence[float] | None = None) -> list[str]:
     plan = Plan(SIZES, 100, 100)
-    return on_n_star(plan, p95, [None, *[error] * (len(p95) - 1)], rules.n_star(SIZES, p95, 1.0), 1319)
+    errors = [None, *[error] * (len(p95) - 1)]
+    lumps = [100 / n for n in SIZES] if lumps is None else lumps
+    return on_n_star(plan, p95, errors, lumps, rules.n_star(SIZES, p95, 1.0), 1319)
 
 
 def test_a_gain_just_below_0_within_its_noise_is_named() -> None:
@@ -68,10 +70,42 @@ def test_a_clear_n_star_and_a_clear_none_get_no_such_warning() -> None:
 
 def test_of_many_gains_near_an_edge_the_first_few_are_named() -> None:
     sizes = tuple(range(10, 110, 10))
-    _, warning = on_n_star(Plan(sizes, 10, 10), [30.0 - t for t in range(10)], [None, *[0.0] * 9], None, 200)
+    p95, lumps = [30.0 - t for t in range(10)], [100 / n for n in sizes]
+    _, warning = on_n_star(Plan(sizes, 10, 10), p95, [None, *[0.0] * 9], lumps, None, 200)
     assert warning.count("the gain at") == 3
     assert "; 6 more. n*" in warning
     assert warning.endswith("n* could as well be 20, 30, 40, 50, 60, 70, 80, 90 or 100.")
+
+
+def test_a_gain_near_tau_is_firm_where_the_lump_is_small_and_where_there_is_none() -> None:
+    near = [9, 7.98, 5, 4.7]
+    assert advice(near)
+    assert advice(near, lumps=[0.01] * 4) == []
+    assert advice(near, lumps=[0.0] * 4) == []
+    (warning,) = advice(near, lumps=[0.04] * 4)
+    assert "within one lump (0.04 pp at 200 items) of tau = 1 pp" in warning
+    (warning,) = advice(near, error=0.02, lumps=[0.0] * 4)
+    assert "lump" not in warning
+
+
+@pytest.mark.parametrize(
+    ("draws", "quantile", "least"), [(100, 0.99, "1,000"), (100, 0.95, "200"), (900, 0.999, "10,000")]
+)
+def test_a_quantile_that_hangs_on_a_few_draws_is_named_with_the_draws_it_needs(
+    draws: int, quantile: float, least: str
+) -> None:
+    (warning,) = on_the_draws(Plan(SIZES, 100, 100, draws=draws, quantile=quantile))
+    assert warning.endswith(f"Use at least {least} draws.")
+    assert on_the_draws(Plan(SIZES, 100, 100, draws=int(least.replace(",", "")), quantile=quantile)) == []
+
+
+def test_only_a_sizing_by_draws_warns_of_too_few_of_them(make_matrix: Make) -> None:
+    passed = (np.random.default_rng(2).random((3, 1, 400)) < 0.5).astype(float)
+    matrix = make_matrix(passed)
+    by_draws = size(matrix, make_plan(matrix, step=50, draws=100, method="draws", quantile=0.99), by_seed=False)
+    assert any("P99 leaves only about 1 of 100 draws beyond it" in text for text in by_draws.warnings)
+    exact = size(matrix, make_plan(matrix, step=50, draws=100, quantile=0.99))
+    assert not any("draws" in text for text in exact.warnings)
 
 
 @settings(max_examples=50, deadline=None)

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
+from mince_gui.base.cancel import CancelToken
+from mince_gui.base.errors import CancelledError
 from mince_gui.sizing.exact import exact_curves, exact_quantiles, exact_within, log_factorials
 
 
@@ -82,6 +84,27 @@ def test_a_cdf_that_equals_the_quantile_counts_as_reached() -> None:
     # N = 4, C = 2, n = 2: x = 1 has probability 4/6 exactly.
     assert exact_curves(4, [2], [2], 4 / 6)[0, 0] == 0.0
     assert exact_curves(4, [2], [2], 4 / 6 + 1e-6)[0, 0] == 50.0
+
+
+def test_every_size_is_told_and_a_cancel_ends_at_the_next_one() -> None:
+    told: list[int] = []
+    exact_quantiles(100, [50, 10], [10, 20, 30], [0.95], tick=told.append)
+    assert told == [1, 2, 3]
+    token, told = CancelToken(), []
+
+    def tick(done: int) -> None:
+        told.append(done)
+        if done == 2:
+            token.cancel()
+
+    with pytest.raises(CancelledError):
+        exact_quantiles(100, [50, 10], range(1, 100), [0.95], tick=tick, cancel=token)
+    assert told == [1, 2]
+
+
+def test_every_size_is_certainly_within_a_target_above_all_drifts() -> None:
+    for target in (100.0, 1e18, 1e300):
+        assert exact_within(1319, 600, target) == pytest.approx(np.ones(1318), abs=1e-9)
 
 
 def test_models_with_equal_counts_share_a_curve_and_keep_their_places() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from mince_gui.base.errors import UsageError
+from mince_gui.benchmarks import of_task, step_for
 from mince_gui.logs import ScoreMatrix
 from mince_gui.sizing import candidate_sizes, make_plan
 
@@ -49,6 +51,8 @@ def test_listed_sizes_are_sorted_and_their_even_step_is_known(make_matrix: Make)
         ({"tau_pp": float("nan")}, "--tau"),
         ({"quantile": 1.0}, "--quantile"),
         ({"quantile": 95}, "--quantile"),
+        ({"quantile": 1 - 1e-9}, "--quantile must lie between 0 and 0.999999, not 0.999999999"),
+        ({"quantile": float("nan")}, "--quantile"),
         ({"worst": "mean"}, "--worst"),
         ({"method": "guess"}, "--method"),
         ({"seed": -1}, "--seed"),
@@ -58,3 +62,15 @@ def test_a_wrong_argument_is_refused_by_its_name(make_matrix: Make, wrong: dict[
     arguments: dict[str, Any] = {"step": 10, **wrong} if "sizes" not in wrong else wrong
     with pytest.raises(UsageError, match=named):
         make_plan(make_matrix(np.ones((1, 1, 100))), **arguments)
+
+
+@pytest.mark.parametrize("total", [3, 10, 25, 26, 50, 51])
+def test_a_small_unknown_benchmark_has_sizes_enough_at_its_default_step(make_matrix: Make, total: int) -> None:
+    matrix = dataclasses.replace(make_matrix(np.ones((1, 1, total))), benchmark=of_task("tiny"))
+    plan = make_plan(matrix)
+    assert len(plan.sizes) >= 2
+    assert plan.step == plan.default_step == step_for(total)
+
+
+def test_the_largest_quantile_that_is_allowed_is_planned(make_matrix: Make) -> None:
+    assert make_plan(make_matrix(np.ones((1, 1, 100))), step=10, quantile=0.999999).quantile == 0.999999

@@ -74,11 +74,25 @@ def test_the_distribution_is_the_rule_at_every_level(simulation: Simulation, wor
 def test_the_error_from_one_set_of_draws_is_the_spread_over_many(make_matrix: Make) -> None:
     pairs = pairs_of(make_matrix(np.random.default_rng(5).random((3, 1, 200))))
     levels = around(0.95, 2000)
-    error = error_between(*quantiles(simulate(pairs, SIZES, 2000, 42), 0.95, "per-model", levels=levels).by_level)
+    found = quantiles(simulate(pairs, SIZES, 2000, 42), 0.95, "per-model", levels=levels)
+    below, above = found.by_level
+    error = error_between(below, above, 0.95, 2000)
     others = [worst_case(simulate(pairs, SIZES, 2000, seed), 0.95, "per-model")[0] for seed in range(100, 160)]
     spread = np.std(others, axis=0, ddof=1)
     assert (error < 2 * spread).all()
     assert (error > spread / 2).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(0.001, 0.999), st.integers(100, 10_000))
+def test_the_error_of_evenly_spread_draws_is_that_of_the_probability_at_any_quantile(
+    quantile: float, draws: int
+) -> None:
+    """Oracle: where the value at each level is the level itself, a quantile errs as its probability does."""
+    below, above = around(quantile, draws)
+    assert 0 <= below < quantile < above <= 1
+    error = error_between(np.array([below]), np.array([above]), quantile, draws)
+    assert error[0] == pytest.approx(np.sqrt(quantile * (1 - quantile) / draws))
 
 
 @pytest.mark.parametrize("worst", ["per-model", "joint"])

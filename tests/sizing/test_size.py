@@ -10,7 +10,7 @@ from mince_gui.base.errors import CancelledError, UsageError
 from mince_gui.base.events import Event, Progress
 from mince_gui.logs import ScoreMatrix
 from mince_gui.logs.types import FloatArray
-from mince_gui.sizing import LEVELS, Worst, draws, make_plan, quantiles, seed_curves, size, solve
+from mince_gui.sizing import LEVELS, Worst, draws, make_plan, pair_curves, quantiles, seed_curves, size, solve
 
 Make = Callable[..., ScoreMatrix]
 
@@ -205,6 +205,23 @@ def test_progress_counts_up_to_all_draws_and_cancel_ends_the_work(make_matrix: M
     token.cancel()
     with pytest.raises(CancelledError):
         size(matrix, plan, cancel=token)
+
+
+def test_exact_solutions_count_their_sizes_and_can_be_cancelled(make_matrix: Make) -> None:
+    matrix = make_matrix(plain())
+    plan = make_plan(matrix, step=50)
+    for solve_it in (size, pair_curves):
+        seen: list[Event] = []
+        solve_it(matrix, plan, emit=seen.append)
+        counts = [(event.done, event.total) for event in seen if isinstance(event, Progress)]
+        assert counts == [(done, len(plan.sizes)) for done in range(1, len(plan.sizes) + 1)]
+        token = CancelToken()
+
+        def stop(_: Event, token: CancelToken = token) -> None:
+            token.cancel()
+
+        with pytest.raises(CancelledError):
+            solve_it(matrix, plan, emit=stop, cancel=token)
 
 
 def test_the_same_plan_gives_the_same_result(make_matrix: Make) -> None:

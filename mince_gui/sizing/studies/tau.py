@@ -86,7 +86,9 @@ def tau_sweep(sizing: SizingResult, taus: Sequence[float] = TAUS) -> TauStudy:
                 reduction_percent=reduction(n, sizing.total_items),
                 p95_pp=None if n is None else sizing.bound_at(n),
                 gain_pp=None if n is None else sizing.gain_pp[plan.sizes.index(n)],
-                notes=tuple(on_n_star(plan, sizing.p95_pp, sizing.gain_error_pp, n, sizing.total_items)),
+                notes=tuple(
+                    on_n_star(plan, sizing.p95_pp, sizing.gain_error_pp, sizing.lump_pp, n, sizing.total_items)
+                ),
             )
         )
     return TauStudy(sizing, tuple(rows))

@@ -117,7 +117,8 @@ class Questions(Card):
         if items.bound.n == kept.total_items:
             for_bound = f"all {items.bound.n:,} items"
         else:
-            again = f", for good from {items.n_always:,}" if items.n_always > items.bound.n else ""
+            good = "for good" if items.bound.method == "exact" else "as drawn for good"
+            again = f", {good} from {items.n_always:,}" if items.n_always > items.bound.n else ""
             for_bound = f"{items.bound.n:,} items (P95 {_shown(items.bound)}{again})"
         self._say(for_time, for_bound)
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from mince_gui.report import format as fmt
-from mince_gui.sizing import n_star
+from mince_gui.sizing import at_tau, n_star
 from mince_gui.sizing.types import SizingResult
 from mince_gui.ui.hub import Hub
 from mince_gui.ui.pages.logs import metric_title
@@ -49,7 +49,7 @@ POINTS = (
                   help="Monte Carlo standard error of P95; none where it is exact"),
     Column[Point]("Gain pp", lambda p: _number(p.gain_pp), key=lambda p: p.gain_pp, number=True, width=84),
     Column[Point]("Smooth pp", lambda p: _number(p.smooth_pp), key=lambda p: p.smooth_pp, number=True, width=92,
-                  help="P95 by the closed form, without lumps"),
+                  help="P95 by the closed form, rule per model, without lumps"),
     Column[Point]("Worst model", lambda p: p.worst, width=0),
 )  # fmt: skip
 
@@ -86,7 +86,9 @@ class SizingView(QWidget):
         )
         self._gain = Figure("Gain at n*", tip="What the last step took off P95, with its Monte Carlo error")
         self._seeds = Figure("n* over 20 seeds", tip="How n* moves with the seed of the draws")
-        self.smooth = Figure("n* smooth", tip="n* by the closed form without lumps: it does not move with the seed")
+        self.smooth = Figure(
+            "n* smooth", tip="n* by the closed form, rule per model, without lumps: it does not move with the seed"
+        )
         self.line = label("", "muted", select=True)
         self.warnings = ErrorBar()
         self.curve = CurvePlot()
@@ -203,19 +205,14 @@ class SizingView(QWidget):
             self._seeds.show_value("-", "exact: no seed" if result.method == "exact" else "for the tau drawn with")
         self._show_smooth(result.plan.sizes, result.smooth_pp, tau_pp)
         self.line.setText(describe(result, star, tau_pp))
-        self._warn(result, star, tau_pp, same_tau)
+        self._warn(result, tau_pp)
 
     def _show_smooth(self, sizes: Sequence[int], p95_pp: Sequence[float], tau_pp: float) -> None:
         smooth = n_star(sizes, p95_pp, tau_pp)
-        self.smooth.show_value("none" if smooth is None else f"{smooth:,}", f"closed form, tau {tau_pp:.2f}")
+        self.smooth.show_value("none" if smooth is None else f"{smooth:,}", f"per model, tau {tau_pp:.2f}")
 
-    def _warn(self, result: SizingResult, star: int | None, tau_pp: float, same_tau: bool) -> None:
-        if same_tau:
-            warnings = result.warnings
-        elif star is None:
-            warnings = (f"No size has a gain below {tau_pp:.2f} pp. Loosen tau, or draw with a smaller step.",)
-        else:
-            warnings = ("Warnings belong to the tau that was drawn with. Draw again to check this one.",)
+    def _warn(self, result: SizingResult, tau_pp: float) -> None:
+        warnings = at_tau(result, tau_pp).warnings
         if warnings:
             more = f" (and {len(warnings) - 2} more)" if len(warnings) > 2 else ""
             self.warnings.show_notice(warnings[0], " ".join(warnings[1:2]) + more)
