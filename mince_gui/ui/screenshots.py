@@ -17,6 +17,7 @@ from mince_gui.ui import reads, theme
 from mince_gui.ui.hub import PAGES
 from mince_gui.ui.pages.reports import ReportsPage
 from mince_gui.ui.pages.run import RunPage
+from mince_gui.ui.pages.sizing import SizingPage
 from mince_gui.ui.window import Window
 
 _PATIENCE_SECONDS = 300.0
@@ -94,6 +95,8 @@ class _Camera:
         shown = self.window.page(page)
         if isinstance(shown, RunPage) and shown.list.current_ident() is not None:
             self.wait(lambda: shown.view.snapshot is not None)
+        if isinstance(shown, SizingPage):
+            self.wait(lambda: not shown.view.questions.asking)
         if isinstance(shown, ReportsPage) and shown.list.current_ident() is not None:
             self.wait(lambda: bool(shown.view.banner_text))
         self.settle()

@@ -74,6 +74,11 @@ class Questions(Card):
         if result is not None:
             self._changed()
 
+    @property
+    def asking(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._ask_later.isActive() or self._job is not None
+
     def _changed(self) -> None:
         self._drop()
         if self._result is not None:
