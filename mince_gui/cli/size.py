@@ -84,7 +84,7 @@ def answers(result: SizingResult) -> list[str]:
 
 def _bound(name: str, bound: Bound) -> str:
     error = f" ± {bound.error_pp:.2f}" if bound.method == "draws" else ""
-    return f"{name} {pp(bound.p95_pp, signed=False, digits=2)}{error}, {'exact' if not error else 'by draws'}"
+    return f"{name} {pp(bound.p95_pp, signed=False, digits=3)}{error}, {'exact' if not error else 'by draws'}"
 
 
 def _smooth(result: SizingResult) -> str:
