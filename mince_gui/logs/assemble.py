@@ -47,6 +47,26 @@ class Row:
     part: str = "none"
 
 
+@dataclass(kw_only=True)
+class Item:
+    """What is known of one item while its rows come in; a reader adds how it keeps their outcomes."""
+
+    where: str
+    own_key: str
+    key: str | None
+    content: str | None
+    category: str | None
+    response: ResponseState = "not stored"
+    answer: str | None = None
+
+    def row(self, outcomes: Sequence[Outcome]) -> Row:
+        """The item as one row, once its outcomes are known."""
+        return Row(
+            self.where, self.own_key, self.key, tuple(outcomes), category=self.category, content=self.content,
+            response=self.response, answer=self.answer,
+        )  # fmt: skip
+
+
 @dataclass
 class Reading:
     """One reading of a run: says how far it is, lets itself be cancelled, remembers what was noticed and left out."""

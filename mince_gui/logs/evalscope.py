@@ -17,7 +17,7 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit
 from mince_gui.benchmarks import BENCHMARKS, Benchmark, content_hash, of_task
-from mince_gui.logs.assemble import Reading, ResponseState, Row, assemble, is_name, shown, state_of
+from mince_gui.logs.assemble import Item, Reading, assemble, is_name, shown, state_of
 from mince_gui.logs.collect import NAN, Outcome, RowError
 from mince_gui.logs.lines import first_bytes
 from mince_gui.logs.naming import own_name, tidy_name
@@ -146,19 +146,12 @@ def _configuration(run: Path) -> dict[str, str]:
     return {match[1]: match[2] for match in _SETTING.finditer(text)}
 
 
-@dataclass
-class _Item:
+@dataclass(kw_only=True)
+class _Item(Item):
     """What is known of one sample after all its repeats: metric -> passed and trials."""
 
-    where: str
-    own_key: str
-    key: str | None
-    content: str | None
-    category: str | None
     sums: dict[str, tuple[float, float]] = field(default_factory=dict)
     indices: set[int] = field(default_factory=set)
-    response: ResponseState = "not stored"
-    answer: str | None = None
 
 
 class _Rows:
@@ -205,7 +198,8 @@ class _Rows:
         own_key = f"{subset}/{group}" if subset else str(group)
         answer = scored["score"].get("prediction", "")
         return _Item(
-            where, own_key, key, content, category if category is not None else subject,
+            where=where, own_key=own_key, key=key, content=content,
+            category=category if category is not None else subject,
             response=state_of(answer) if "prediction" in scored["score"] else "not stored",
             answer=answer if isinstance(answer, str) else None,
         )  # fmt: skip
@@ -267,12 +261,8 @@ def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool 
     return assemble(
         reading,
         [
-            Row(
-                item.where, item.own_key, item.key,
-                # a score that could not be had is left out of the row: missing, not wrong
-                tuple((metric, *item.sums.get(metric, (NAN, NAN))) for metric in metrics),
-                item.category, item.content, item.response, item.answer,
-            )
+            # a score that could not be had is left out of the row: missing, not wrong
+            item.row([(metric, *item.sums.get(metric, (NAN, NAN))) for metric in metrics])
             for item in rows.items.values()
         ],
         own_name=own_name("evalscope", name),

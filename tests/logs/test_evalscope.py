@@ -18,15 +18,25 @@ from hypothesis import strategies as st
 from mince_gui.base.errors import InputError
 from mince_gui.logs import PerItemLog, detect, read
 
-DATA = Path(__file__).parent / "data" / "evalscope"
-RUN = DATA / "20261130_014420"
+RUN = Path(__file__).parent / "data" / "evalscope" / "20261130_014420"
 REVIEWS = Path("reviews") / "tiny-model" / "gsm8k_default.jsonl"
+
+
+def copied(folder: Path) -> Path:
+    """The run as EvalScope named it, free to be changed.
+
+    Its items are invented (shelves of books), and kept under a name that says so;
+    EvalScope's loader of GSM8K read them.
+    """
+    copy = Path(shutil.copytree(RUN, folder / RUN.name))
+    for path in copy.rglob("shelves_default.jsonl"):
+        path.rename(path.with_name("gsm8k_default.jsonl"))
+    return copy
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """The run, free to be changed."""
-    return Path(shutil.copytree(RUN, tmp_path / RUN.name))
+    return copied(tmp_path)
 
 
 def one(*paths: Path) -> PerItemLog:
@@ -46,8 +56,8 @@ def write(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
     return path
 
 
-def test_a_real_run_is_found_with_its_model_time_and_setup() -> None:
-    detection = detect([DATA])
+def test_a_real_run_is_found_with_its_model_time_and_setup(run: Path) -> None:
+    detection = detect([run])
     (found,) = detection.found
     assert (found.format, found.model, found.timestamp) == ("EvalScope reviews", "tiny-model", "2026-11-30T01-44-20")
     assert (found.benchmark.name, detection.skipped) == ("gsm8k", ())
@@ -55,15 +65,15 @@ def test_a_real_run_is_found_with_its_model_time_and_setup() -> None:
     assert (meta["evalscope_version"], meta["n_shot"]) == ("1.14.1", "2")
 
 
-def test_repeats_are_trials_of_their_item() -> None:
-    log = one(DATA)
+def test_repeats_are_trials_of_their_item(run: Path) -> None:
+    log = one(run)
     assert log.keys == ("0", "1", "2", "3")
     assert log.passed["accuracy"].tolist() == [2, 1, 1, 2]
     assert log.trials["accuracy"].tolist() == [2, 2, 2, 2]
 
 
-def test_questions_of_another_data_set_make_a_benchmark_of_its_own_with_its_limit() -> None:
-    log = one(DATA)
+def test_questions_of_another_data_set_make_a_benchmark_of_its_own_with_its_limit(run: Path) -> None:
+    log = one(run)
     assert log.benchmark.name == "evalscope-gsm8k"
     checks = {check.kind: check for check in log.checks}
     assert checks["unknown_items"].count == 4
@@ -203,7 +213,7 @@ def test_ifeval_rows_carry_the_content_of_their_items(shared: Path, tmp_path: Pa
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_damaged_files_end_in_logs_or_reasons(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
-    run = Path(shutil.copytree(RUN, tmp_path_factory.mktemp("damaged") / RUN.name))
+    run = copied(tmp_path_factory.mktemp("damaged"))
     path = run / REVIEWS
     raw = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):

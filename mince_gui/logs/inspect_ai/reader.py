@@ -12,7 +12,7 @@ from mince_gui.base.canonical import content_sha256
 from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit, Progress
 from mince_gui.benchmarks import Benchmark, KeyFinder, content_hash
-from mince_gui.logs.assemble import SALVAGE, Reading, ResponseState, Row, assemble, is_name, shown
+from mince_gui.logs.assemble import SALVAGE, Item, Reading, ResponseState, Row, assemble, is_name, shown
 from mince_gui.logs.collect import Outcome
 from mince_gui.logs.inspect_ai import library
 from mince_gui.logs.inspect_ai.archive import check_members
@@ -31,18 +31,11 @@ _SAMPLES_PER_STEP = 200
 _WORST_LAST: tuple[ResponseState, ...] = ("not stored", "given", "empty", "null")
 
 
-@dataclasses.dataclass
-class _Item:
+@dataclasses.dataclass(kw_only=True)
+class _Item(Item):
     """What is kept of one sample id, all its epochs together; `key` is None where no known item is recognised."""
 
-    where: str
-    own_key: str
-    key: str | None
-    content: str | None
-    category: str | None
     epochs: dict[int, list[Outcome]] = dataclasses.field(default_factory=dict)
-    response: ResponseState = "not stored"
-    answer: str | None = None
 
 
 def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool = False) -> PerItemLog:
@@ -133,7 +126,9 @@ def _item(sample: EvalSample, own_key: str, where: str, benchmark: Benchmark, fi
     category = subject if subject is not None else sample.metadata.get("category")
     key = finder.key(text, subject, choices)
     content = _content(sample, benchmark if key is not None else None, text)
-    return _Item(where, own_key, key, content, category if is_name(category) else None)
+    return _Item(
+        where=where, own_key=own_key, key=key, content=content, category=category if is_name(category) else None
+    )
 
 
 def _content(sample: EvalSample, benchmark: Benchmark | None, text: str) -> str | None:
@@ -174,9 +169,6 @@ def _rows(items: Mapping[str, _Item], epochs: int) -> list[Row]:
         meant = dict.fromkeys((*range(1, epochs + 1), *item.epochs))
         found.append(added([item.epochs.get(epoch, []) for epoch in meant]))
     return [
-        Row(
-            item.where, item.own_key, item.key, outcomes, category=item.category, content=item.content,
-            response=item.response, answer=item.answer,
-        )
+        item.row(outcomes)
         for item, outcomes in zip(items.values(), filled(found), strict=True)
     ]  # fmt: skip

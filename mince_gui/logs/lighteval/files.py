@@ -12,14 +12,13 @@ import pyarrow.parquet as pq
 
 from mince_gui.benchmarks import Benchmark, of_task
 from mince_gui.logs.collect import RowError
-from mince_gui.logs.lighteval import rows
+from mince_gui.logs.lighteval import FORMAT, rows
 from mince_gui.logs.lines import first_bytes
 from mince_gui.logs.naming import candidate, dated, own_name, tidy_name
 from mince_gui.logs.prompts import PromptFinder
 from mince_gui.logs.results_file import NO_RESULTS, ResultsFile
 from mince_gui.logs.types import Claim, Found
 
-FORMAT = "lighteval details"
 PREFIX = "lighteval"
 
 _NAME = re.compile(r"details_(?P<task>.+)_(?P<time>\d{4}-\d{2}-\d{2}T\d{2}[-:]\d{2}[-:]\d{2}(?:\.\d+)?)\.parquet")

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError
 from mince_gui.base.events import Emit
-from mince_gui.logs.assemble import Reading, ResponseState, Row, assemble
+from mince_gui.logs.assemble import Item, Reading, assemble
 from mince_gui.logs.collect import Outcome, RowError
 from mince_gui.logs.lighteval import rows
 from mince_gui.logs.lighteval.files import Details, details_file, own_benchmark
@@ -25,18 +25,11 @@ _ROWS_LIMIT = 10_000_000
 _AGAIN = "Take a whole copy of the file, or evaluate again with --save-details."
 
 
-@dataclass
-class _Item:
+@dataclass(kw_only=True)
+class _Item(Item):
     """One item, from one row or from several: each sampling method of a task writes its own."""
 
-    where: str
-    own_key: str
-    key: str | None
-    content: str | None
-    category: str | None
     outcomes: dict[str, Outcome]
-    response: ResponseState
-    answer: str | None
 
 
 def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool = False) -> PerItemLog:
@@ -52,10 +45,7 @@ def read(found: Found, *, emit: Emit, cancel: CancelToken | None, salvage: bool 
         _read_file(details, reading, finder, items)
     whole = filled([list(item.outcomes.values()) for item in items.values()])
     done = [
-        Row(
-            item.where, item.own_key, item.key, outcomes, category=item.category, content=item.content,
-            response=item.response, answer=item.answer,
-        )
+        item.row(outcomes)
         for item, outcomes in zip(items.values(), whole, strict=True)
     ]  # fmt: skip
     results = ResultsFile.load(found.results_file) if found.results_file is not None else NO_RESULTS
@@ -110,8 +100,9 @@ def _take(
     if item is None:
         key = finder.key(entry.query, subject)
         items[own_key] = _Item(
-            where, own_key, key, entry.content(reading.found.benchmark, recognised=key is not None), subject,
-            {outcome[0]: outcome for outcome in outcomes}, entry.response, entry.answer,
+            where=where, own_key=own_key, key=key, category=subject,
+            content=entry.content(reading.found.benchmark, recognised=key is not None),
+            outcomes={outcome[0]: outcome for outcome in outcomes}, response=entry.response, answer=entry.answer,
         )  # fmt: skip
         return
     for outcome in outcomes:

@@ -3,7 +3,8 @@
     python make_evalscope.py FOLDER
 
 The run then lies in FOLDER/runs/<time>. Its configuration was cut down to the lines that are read, and the description
-was taken out of the report, as they hold paths and long texts.
+was taken out of the report, as they hold paths and long texts. The items are
+invented, so the files of items are kept as shelves_default.jsonl; the test gives them EvalScope's name again.
 """
 
 from __future__ import annotations
