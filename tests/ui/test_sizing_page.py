@@ -320,3 +320,11 @@ def test_questions_are_not_answered_from_a_sizing_of_other_settings(qtbot: QtBot
     page.step.setValue(50)
     qtbot.waitUntil(lambda: page.result is None)
     assert page.view.questions.isHidden()
+
+
+def test_a_window_that_closes_right_after_a_sizing_asks_nothing_more(qtbot: QtBot, page: SizingPage) -> None:
+    _draw(qtbot, page)
+    page.view.questions.hours.setValue(3.0)
+    assert page.view.questions.asking
+    page.window().close()
+    assert not page.view.questions.asking

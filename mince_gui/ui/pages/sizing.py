@@ -148,6 +148,11 @@ class SizingPage(Page):
         workspace = self.hub.workspace
         self.hub.jobs.read(lambda: reads.benchmarks(workspace), self._show_benchmarks, self.fail)
 
+    def close_page(self) -> None:
+        """Ask nothing more: a question that waits for its moment would come when nobody answers any more."""
+        self._answer.stop()
+        self.view.questions.show_for(None)
+
     def open_with(self, what: object) -> None:
         """Show this benchmark."""
         if isinstance(what, str):
