@@ -16,13 +16,13 @@ The life of a run
     "skip" makes the next item missing; "skip" is also seen about once a second within an item, and aborts
     that one. The cancel token ends the run at once and commits nothing of the item in flight.
 
-The worker protocol, version 1
+The worker protocol, version 2
     JSON objects, one a line, UTF-8 (pure ASCII as written), over the worker's stdin and its first stdout; its
     descriptor 1 then points at stderr, so whatever native code prints cannot break a line. `protocol.schema()`
     and `worker.SCHEMA` list every field; a test compares them. A change of any field or meaning raises the
     version; a parent refuses another version than its own.
 
-    worker, once, first     {"hello": {"protocol": 1, "python", "executable", "pid", "platform", "oga_version",
+    worker, once, first     {"hello": {"protocol": 2, "python", "executable", "pid", "platform", "oga_version",
                             "distribution", "ort_version", "packages", "import_seconds", "error"}}
                             error: why OGA cannot be imported; such a worker answers schema, ping, shutdown.
     parent                  {"id": n, "op": ..., fields}; one request at a time
@@ -32,12 +32,27 @@ The worker protocol, version 1
                             or {"id": n, "ok": false, "error": {"type", "message"}}
     parent, at any time     {"abort": n}: leave request n at the next token; it ends with the error "aborted"
 
-    ops: schema; ping; load (model_dir, threads, search, ceiling, kv_length, eos_ids), once per process;
-    encode (text); choice (prompt, choices), generate (prompt, until, max_new_tokens); shutdown.
+    ops: schema; ping; load (model_dir, threads, search, ceiling, kv_length, eos_ids, bos_id), once
+    per process; encode (text); choice (prompts: one for all or one per choice, choices); generate (prompt, until,
+    max_new_tokens); shutdown.
     errors: bad_request, bad_prompt (NUL, lone surrogates, no tokens), load_failed, not_loaded, does_not_fit
-    (never cut to fit), not_one_token (a choice), non_finite (logits), aborted, oga (any exception of OGA's).
+    (never cut to fit), non_finite (logits), aborted, oga (any exception of OGA's).
     End of stdin means that the parent is gone: the worker leaves what it does at the next token and exits. So
     does "shutdown", with a reply. Exit code 0 in both cases.
+
+How choices are scored (`ChoiceResult.method`); prompt and choice are parted into tokens as lm-eval parts them, sums
+    and ties are float32 as its are. Parity is promised for the first two, which make one forward pass per prompt.
+    last_logits             every choice is one token in context: the last position's logits after the prompt
+    row_before              the same, one letter appended and the row before it read: avoids a length at which INT4
+                            CPU kernels shift logits (`trap` is also set where it could not be avoided)
+    all_rows                several tokens: all positions' logits of prompt and choice; a shared prompt is read once and
+                            rewound to where that was seen to give the sums of whole passes
+    token_by_token          several tokens, graph gives the last row alone: the choice is appended token by token
+    fresh                   the same where a generator cannot be appended to exactly (tried once, when first needed):
+                            a new generator for every prefix
+
+How prompts begin: before the first item the runtime's token ids of its prompt are compared with those of the folder's
+    tokenizer.json (`token_check`); a doubled or missing BOS is told and kept in the conditions.
 
 Phases and deadlines
     A worker cannot answer during an OGA call (the binding holds the GIL), so there is no heartbeat. Each note

@@ -43,6 +43,7 @@ class ModelFolder:
     kv_length: int | None
     vocab_size: int | None
     eos_ids: tuple[int, ...]
+    bos_id: int | None
     providers: tuple[str, ...]
     device: str
     custom_ops_library: str | None
@@ -82,6 +83,7 @@ def read_model_folder(path: Path) -> ModelFolder:
         kv_length=kv_length,
         vocab_size=model["vocab_size"] if isinstance(model.get("vocab_size"), int) else None,
         eos_ids=_eos_ids(path, model),
+        bos_id=_bos_id(model),
         providers=tuple(dict.fromkeys(name for name, _ in options)),
         device=_device(options, entries, custom_ops),
         custom_ops_library=custom_ops,
@@ -181,6 +183,12 @@ def _eos_ids(path: Path, model: dict[str, Any]) -> tuple[int, ...]:
     if not found:
         raise InputError(f"{path / _CONFIG} names no eos_token_id; answers would never end.", _REMEDY)
     return found
+
+
+def _bos_id(model: dict[str, Any]) -> int | None:
+    value = model.get("bos_token_id")
+    first = value[0] if isinstance(value, list) and value else value
+    return first if isinstance(first, int) and not isinstance(first, bool) and first >= 0 else None
 
 
 def _require_files(path: Path, model: dict[str, Any]) -> None:

@@ -17,18 +17,17 @@ from typing import Any, ClassVar
 from mince_gui.base.errors import MinceError
 from mince_gui.run.types import ItemTiming
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 PHASES = ("load", "warm_up", "encode", "prefill", "decode")
 FINISHES = ("eos", "stop", "budget", "context")
-METHODS = ("last_logits", "row_before")
+METHODS = ("last_logits", "row_before", "all_rows", "token_by_token", "fresh")
 ERRORS = (
     "bad_request",
     "bad_prompt",
     "load_failed",
     "not_loaded",
     "does_not_fit",
-    "not_one_token",
     "non_finite",
     "aborted",
     "oga",
@@ -58,7 +57,10 @@ class PingRequest:
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """Load a model folder. Lengths in tokens; `kv_length` is a fixed KV length, None where it grows."""
+    """Load a model folder. Lengths in tokens; `kv_length` is a fixed KV length, None where it grows.
+
+    `bos_id` is counted at the beginning of prompts, and begins an empty one.
+    """
 
     op: ClassVar[str] = "load"
     model_dir: str
@@ -67,6 +69,7 @@ class LoadRequest:
     ceiling: int
     kv_length: int | None
     eos_ids: tuple[int, ...]
+    bos_id: int | None
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,10 @@ class EncodeRequest:
 
 @dataclass(frozen=True)
 class ChoiceRequest:
-    """Log-probability of each choice (one token each) after the prompt."""
+    """Log-probability of each choice after its prompt: `prompts` has one for all, or one per choice."""
 
     op: ClassVar[str] = "choice"
-    prompt: str
+    prompts: tuple[str, ...]
     choices: tuple[str, ...]
 
 
@@ -175,13 +178,20 @@ class EncodeResult:
 
 @dataclass(frozen=True)
 class ChoiceResult:
-    """`logprobs` per choice (natural logarithm, over the whole vocabulary); `trap`: see worker.is_trap_length."""
+    """Per choice: `logprobs` (sum over its tokens, natural logarithm), `greedy` (whether greedy decoding writes it).
+
+    `picked` is the first of the likeliest; `method` is of METHODS; `trap`: see worker.is_trap_length. The timing's
+    prefill is the sum of all forward passes, one for methods "last_logits" and "row_before" with a shared prompt.
+    `leading_bos` is None where no `bos_id` was given.
+    """
 
     logprobs: tuple[float, ...]
+    greedy: tuple[bool, ...]
     picked: int
     method: str
     trap: bool
-    choice_ids: tuple[int, ...]
+    choice_ids: tuple[tuple[int, ...], ...]
+    leading_bos: int | None
     timing: ItemTiming
 
 
@@ -192,6 +202,7 @@ class GenerateResult:
     text: str
     ids: tuple[int, ...]
     finish: str
+    leading_bos: int | None
     timing: ItemTiming
 
 

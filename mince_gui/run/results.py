@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mince_gui.base.canonical import sha256_text
 from mince_gui.base.events import ItemDone
 from mince_gui.run.protocol import ChoiceResult, GenerateResult
 from mince_gui.run.tally import Tally
@@ -13,7 +12,7 @@ from mince_gui.tasks.types import Answer, Scored
 def answer(reply: ChoiceResult | GenerateResult) -> Answer:
     """What the scorer gets."""
     if isinstance(reply, ChoiceResult):
-        return Answer(picked=reply.picked, logprobs=reply.logprobs)
+        return Answer(picked=reply.picked, logprobs=reply.logprobs, greedy=reply.greedy)
     return Answer(text=reply.text)
 
 
@@ -40,7 +39,11 @@ def answered(
         capped=isinstance(reply, GenerateResult) and reply.finish in ("budget", "context"),
         attempts=attempts,
         cause=cause,
-        prompt_sha256=sha256_text(item.request.prompt),
+        prompt_sha256=item.request.sha256,
+        method=reply.method if isinstance(reply, ChoiceResult) else "",
+        finish=reply.finish if isinstance(reply, GenerateResult) else "",
+        greedy=given.greedy,
+        leading_bos=reply.leading_bos,
     )
 
 
@@ -58,7 +61,7 @@ def missing(item: RunItem, cause: str, *, attempts: int = 1) -> ItemResult:
         timing=None,
         attempts=attempts,
         cause=cause,
-        prompt_sha256=sha256_text(item.request.prompt),
+        prompt_sha256=item.request.sha256,
     )
 
 

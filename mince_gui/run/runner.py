@@ -29,6 +29,7 @@ from mince_gui.run.protocol import (
 from mince_gui.run.runtimes import Runtime
 from mince_gui.run.supervisor import WorkerLostError, WorkerProcess, WorkerRefusedError
 from mince_gui.run.tally import Earlier, Tally
+from mince_gui.run.token_check import TokenCheck, check_tokens
 from mince_gui.run.types import ItemResult, Outcome, RunConditions, RunItem, Sink, TimingMode
 from mince_gui.tasks.types import Answer, Scored
 
@@ -40,7 +41,12 @@ _FAILURES_IN_A_ROW = 5
 _CONTROL_SECONDS = 1.0
 _PAUSE_POLL_SECONDS = 0.3
 # Error replies that say something of the item; any other counts towards giving the run up.
-_ITEM_ERRORS = frozenset({"does_not_fit", "bad_prompt", "not_one_token"})
+_ITEM_ERRORS = frozenset({"does_not_fit", "bad_prompt"})
+_BOS_REMEDY = (
+    "Scores may differ from other tools'. A chat template that writes BOS and a tokenizer that adds it make two: "
+    "give a template without it (--chat-template FILE), or mend tokenizer_config.json of the model folder."
+)
+_TOKENS_REMEDY = "The model reads other tokens than it was trained with: use a runtime of the folder's release."
 _RELEASE_REMEDY = "Use a runtime whose OGA belongs to the release that the model folder was made for."
 
 
@@ -169,7 +175,7 @@ class _Run:
 
     def _all(self, items: Sequence[RunItem]) -> tuple[Cause, str]:
         if items:
-            self._ready()
+            self._ready(items[0])
         self._begin = time.monotonic()
         for item in items:
             wish = self._obey()
@@ -227,8 +233,11 @@ class _Run:
 
     # -- the worker ----------------------------------------------------------------------------------
 
-    def _ready(self) -> WorkerProcess:
-        """The worker with its model loaded, started if there is none. Raises _OverError where that fails."""
+    def _ready(self, item: RunItem) -> WorkerProcess:
+        """The worker with its model loaded, started if there is none. Raises _OverError where that fails.
+
+        The first time, how `item`'s prompt is tokenised is looked at, and the conditions go to the sink.
+        """
         if self._worker is not None:
             return self._worker
         again = self._starts > 0
@@ -241,9 +250,11 @@ class _Run:
             self._require_oga(hello)
             self._progress("loading the model")
             request = LoadRequest(
-                str(folder.path), self._settings.threads, {}, folder.ceiling, folder.kv_length, folder.eos_ids
-            )
+                str(folder.path), self._settings.threads, {}, folder.ceiling, folder.kv_length, folder.eos_ids,
+                folder.bos_id,
+            )  # fmt: skip
             loaded = worker.load(request, cancel=self._cancel)
+            tokens = None if again else self._token_check(worker, item)
         except WorkerRefusedError as exc:
             detail = f"The model {folder.name} could not be loaded: {exc.message}\n{_RELEASE_REMEDY}"
             raise _OverError("failed", detail) from exc
@@ -252,11 +263,24 @@ class _Run:
             words = "The worker could not be started again" if again else "The worker could not be made ready"
             detail = "\n".join([f"{words}: {outcome.detail}", *outcome.stderr[-5:]])
             raise _OverError("crashed" if again else outcome.cause, detail) from exc
-        if not again:
-            self._sink.conditions(self._conditions(hello, loaded))
+        if tokens is not None:
+            self._sink.conditions(self._conditions(hello, loaded, tokens))
         return worker
 
-    def _conditions(self, hello: Hello, loaded: LoadResult) -> RunConditions:
+    def _token_check(self, worker: WorkerProcess, item: RunItem) -> TokenCheck:
+        """How the runtime tokenises the first prompt; what is wrong is told at once."""
+        try:
+            ids = worker.encode(item.request.prompt).ids
+        except WorkerRefusedError as exc:
+            return TokenCheck("", f"not compared: {exc.message}")
+        found = check_tokens(self._folder.path, self._folder.bos_id, item.request.prompt, ids)
+        if found.bos:
+            self._emit(Warned(f"BOS is {found.bos}.", _BOS_REMEDY))
+        if found.differs:
+            self._emit(Warned(f"Token ids of the first prompt {found.tokens}.", _TOKENS_REMEDY))
+        return found
+
+    def _conditions(self, hello: Hello, loaded: LoadResult, tokens: TokenCheck) -> RunConditions:
         folder, settings = self._folder, self._settings
         said = f"OGA reports device type {loaded.device_type}" if loaded.device_type else "OGA reports no device type"
         return RunConditions(
@@ -278,6 +302,8 @@ class _Run:
             search_options={**{k: v for k, v in folder.search.items() if k != "max_length"}, **loaded.search},
             load_seconds=loaded.load_seconds,
             warmup_seconds=loaded.warmup_seconds,
+            bos_check=tokens.bos,
+            token_check=tokens.tokens,
         )
 
     def _require_oga(self, hello: Hello) -> None:
@@ -302,7 +328,7 @@ class _Run:
         begin = time.monotonic()
         lost: Outcome | None = None
         for attempt in (1, 2):
-            worker = self._ready()
+            worker = self._ready(item)
             try:
                 result = self._ask(worker, item, attempt)
                 break
@@ -344,7 +370,7 @@ class _Run:
         try:
             if request.kind == "choice":
                 reply = worker.choice(
-                    ChoiceRequest(request.prompt, request.choices),
+                    ChoiceRequest(request.contexts or (request.prompt,), request.choices),
                     cancel=self._cancel,
                     on_note=on_note,
                     should_abort=should_abort,

@@ -49,7 +49,12 @@ class ItemTiming:
 
 @dataclass(frozen=True)
 class ItemResult:
-    """One finished item. state "missing" has no scores and says why in `cause`."""
+    """One finished item. state "missing" has no scores and says why in `cause`.
+
+    `method` says how choices were scored ("" for text), `greedy` per choice whether greedy decoding would write it,
+    `finish` why text ended (eos, stop, budget, context; "" for choices); `leading_bos` counts the BOS tokens that the
+    prompt begins with, None where the model folder names no BOS.
+    """
 
     position: int
     key: str
@@ -64,6 +69,10 @@ class ItemResult:
     attempts: int = 1
     cause: str = ""
     prompt_sha256: str = ""
+    method: str = ""
+    finish: str = ""
+    greedy: tuple[bool, ...] = ()
+    leading_bos: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class RunConditions:
-    """What was run on what; everything a report's reader must know."""
+    """What was run on what; everything a report's reader must know.
+
+    `bos_check` says what is wrong at the beginning of prompts ("" = nothing); `token_check` whether the runtime's token
+    ids of the first prompt are those of the folder's tokenizer.json ("equal", what differs, or why it is not known).
+    """
 
     runtime: str
     device: str
@@ -102,6 +115,8 @@ class RunConditions:
     search_options: Mapping[str, Any] = field(default_factory=dict)
     load_seconds: float | None = None
     warmup_seconds: float | None = None
+    bos_check: str = ""
+    token_check: str = ""
 
 
 class Sink(Protocol):

@@ -31,9 +31,10 @@ from typing import Any, NoReturn
 with contextlib.suppress(ImportError):  # its absence is for the hello to tell
     import numpy as np
 
-PROTOCOL = 1
+PROTOCOL = 2
 _NOTE_SECONDS = 0.25
 _TAIL_TOKENS, _TAIL_CHARS = 64, 240
+_APPEND_TOLERANCE, _REWIND_TOLERANCE = 0.5, 1e-4  # in log-probability
 
 Decode = Callable[[Sequence[int]], str]
 
@@ -54,25 +55,27 @@ SCHEMA: dict[str, Any] = {
         "schema": ["", "schema:object"],
         "ping": ["", ""],
         "load": [
-            "model_dir:str threads:int|null search:object ceiling:int kv_length:int|null eos_ids:list[int]",
+            "model_dir:str threads:int|null search:object ceiling:int kv_length:int|null eos_ids:list[int] "
+            "bos_id:int|null",
             "load_seconds:float warmup_seconds:float device_type:str|null model_type:str|null threads:int|null "
             "search:object ceiling:int kv_length:int|null eos_ids:list[int] vocab_size:int all_rows:bool",
         ],
         "encode": ["text:str", "ids:list[int]"],
         "choice": [
-            "prompt:str choices:list[str]",
-            "logprobs:list[float] picked:int method:str trap:bool choice_ids:list[int] timing:timing",
+            "prompts:list[str] choices:list[str]",
+            "logprobs:list[float] greedy:list[bool] picked:int method:str trap:bool choice_ids:list[list[int]] "
+            "leading_bos:int|null timing:timing",
         ],
         "generate": [
             "prompt:str until:list[str] max_new_tokens:int",
-            "text:str ids:list[int] finish:str timing:timing",
+            "text:str ids:list[int] finish:str leading_bos:int|null timing:timing",
         ],
         "shutdown": ["", ""],
     },
     "phases": "load warm_up encode prefill decode",
-    "errors": "bad_request bad_prompt load_failed not_loaded does_not_fit not_one_token non_finite aborted oga",
+    "errors": "bad_request bad_prompt load_failed not_loaded does_not_fit non_finite aborted oga",
     "finishes": "eos stop budget context",
-    "methods": "last_logits row_before",
+    "methods": "last_logits row_before all_rows token_by_token fresh",
 }
 _TYPES: dict[str, Any] = {"str": str, "int": int, "object": dict, "list[int]": list, "list[str]": list}
 
@@ -132,15 +135,26 @@ def is_trap_length(tokens: int) -> bool:
     return tokens > 128 and tokens % 128 == 1
 
 
-def _last_row(logits: Any) -> Any:
-    """The last position's logits, 1-D float64: graphs give (1, 1, vocab), (1, vocab) or (1, n, vocab)."""
+def _rows(logits: Any) -> Any:
+    """Logits as (positions, vocab), float32: graphs give (1, 1, vocab), (1, vocab) or (1, n, vocab)."""
     array = np.asarray(logits)
-    return array.reshape(-1, array.shape[-1])[-1].astype(np.float64)
+    return array.reshape(-1, array.shape[-1]).astype(np.float32)
 
 
-def _broken(row: Any) -> bool:
-    """NaN or +inf anywhere, or no finite value at all; -inf alone is a mask that some graphs set."""
-    return bool(np.isnan(row).any() or np.isposinf(row).any() or not np.isfinite(row).any())
+def _last_row(logits: Any) -> Any:
+    """The last position's logits as (1, vocab)."""
+    return _rows(logits)[-1:]
+
+
+def _log_softmax(rows: Any) -> Any:
+    """Log-probabilities over the vocabulary, per row; in float32, as lm-eval's, so that ties fall alike."""
+    shifted = rows - rows.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def _broken(rows: Any) -> bool:
+    """NaN or +inf anywhere, or a row without a finite value; -inf alone is a mask that some graphs set."""
+    return bool(np.isnan(rows).any() or np.isposinf(rows).any() or not np.isfinite(rows).any(axis=-1).all())
 
 
 class Channel:
@@ -214,6 +228,28 @@ class Channel:
             raise RefusedError("aborted", "aborted on request")
 
 
+class _Passes:
+    """The forward passes of one choice request: how its rows were got, and the seconds of them all."""
+
+    def __init__(self) -> None:
+        self.method = "last_logits"
+        self.trap = False
+        self.seconds = 0.0
+
+
+def _sound(rows: Any) -> Any:
+    """The rows, if they are numbers."""
+    if _broken(rows):
+        raise RefusedError("non_finite", "the model's logits are not finite numbers")
+    return rows
+
+
+def _sum(rows: Any, answer: Sequence[int]) -> tuple[float, bool]:
+    """The log-probability of `answer`, whose tokens the rows foretell, and whether greedy decoding would write it."""
+    logprobs = _log_softmax(rows)
+    return float(logprobs[np.arange(len(answer)), list(answer)].sum()), logprobs.argmax(axis=-1).tolist() == [*answer]
+
+
 class Engine:
     """One model and what can be asked of it. Every method may raise RefusedError and StoppedError."""
 
@@ -226,7 +262,10 @@ class Engine:
         self._ceiling = 0
         self._kv_length: int | None = None
         self._eos: frozenset[int] = frozenset()
+        self._bos: int | None = None
         self._all_rows = False
+        self._appends: bool | None = None
+        self._rewinds: bool | None = None
 
     def load(self, **asked: Any) -> dict[str, Any]:
         """Load a model folder and warm it up with two tokens. One model per process."""
@@ -253,6 +292,7 @@ class Engine:
         self._search = {**asked["search"], "do_sample": False, "num_beams": 1}
         self._ceiling, self._kv_length = asked["ceiling"], asked["kv_length"]
         self._eos = frozenset(asked["eos_ids"] or (int(i) for i in getattr(tokenizer, "eos_token_ids", ())))
+        self._bos = asked["bos_id"]
         return {
             "load_seconds": load_seconds,
             **self._warm_up(),
@@ -284,7 +324,7 @@ class Engine:
         # max_length changes from item to item and says nothing of the model.
         effective.pop("max_length", None)
         search = {k: v for k, v in effective.items() if not isinstance(v, float) or math.isfinite(v)}
-        return {"warmup_seconds": seconds, "vocab_size": len(row), "search": search}
+        return {"warmup_seconds": seconds, "vocab_size": row.shape[-1], "search": search}
 
     def encode(self, text: str) -> dict[str, Any]:
         """Token ids of a text, as the model folder's tokenizer makes them."""
@@ -316,59 +356,203 @@ class Engine:
         params.set_search_options(**{**self._search, "max_length": self._kv_length or length})
         return self._oga.Generator(self._model, params), params
 
-    def choice(self, prompt: str, choices: list[str]) -> dict[str, Any]:
-        """Log-probability of each choice after the prompt: one forward pass, last-position logits."""
-        if not choices:
-            raise RefusedError("bad_request", "there are no choices")
+    def choice(self, prompts: list[str], choices: list[str]) -> dict[str, Any]:
+        """Log-probability of each choice after its prompt: one prompt for all, or one per choice.
+
+        One forward pass and its last row where the choices share their prompt and are one token each in context.
+        """
+        if not choices or len(prompts) not in (1, len(choices)):
+            raise RefusedError("bad_request", "choices need one prompt for all, or one each")
         self._channel.note("encode")
-        ids = self._encode(prompt)
-        choice_ids = [self._continuation(prompt, ids, choice) for choice in choices]
-        tokens = self._fitting(ids, answer=0)
-        trap = is_trap_length(tokens)
-        one_more = trap and self._all_rows and tokens < self._ceiling
-        self._channel.note("prefill", tokens)
+        contexts = prompts * len(choices) if len(prompts) == 1 else prompts
+        pairs = [self._pair(*pair) for pair in zip(contexts, choices)]  # noqa: B905 - strict= is younger than 3.10
+        shared = all(context == pairs[0][0] for context, _ in pairs)
+        single = all(len(continuation) == 1 for _, continuation in pairs)
+        longest = max(len(context) + (0 if single else len(continuation)) for context, continuation in pairs)
+        tokens = self._fitting(longest, answer=0)
+        passes = _Passes()
         begin = time.perf_counter()
-        passed = np.append(ids, np.int32(choice_ids[0])) if one_more else ids
-        generator, _ = self._generator(min(tokens + 2, self._ceiling))
-        before = time.perf_counter()
-        generator.append_tokens(passed)
-        prefill = time.perf_counter() - before
-        if one_more:
-            rows = np.asarray(generator.get_output("logits"))
-            row = rows.reshape(-1, rows.shape[-1])[tokens - 1].astype(np.float64)
+        if single:
+            known: dict[tuple[int, ...], Any] = {}
+            for context, (token,) in pairs:
+                if context not in known:
+                    known[context] = self._next_row(context, token, passes)
+            scored = [_sum(known[context], (token,)) for context, (token,) in pairs]
+        elif self._all_rows:
+            passes.method = "all_rows"
+            scored = self._all_row_sums(pairs, shared, passes)
         else:
-            row = _last_row(generator.get_logits())
+            scored = self._last_rows_only(pairs, passes)
         wall = time.perf_counter() - begin
-        del generator
-        if _broken(row) or not np.isfinite(row[choice_ids]).all():
+        logprobs = [total for total, _ in scored]
+        if not all(map(math.isfinite, logprobs)):
             raise RefusedError("non_finite", "the model's logits are not finite numbers")
-        top = row.max()
-        logprobs = row - top - np.log(np.exp(row - top).sum())
-        chosen = [float(logprobs[i]) for i in choice_ids]
         return {
-            "logprobs": chosen,
-            "picked": int(np.argmax(chosen)),
-            "method": "row_before" if one_more else "last_logits",
-            "trap": trap,
-            "choice_ids": choice_ids,
-            "timing": _timing(tokens, 0, prefill, None, None, wall),
+            "logprobs": logprobs,
+            "greedy": [greedy for _, greedy in scored],
+            "picked": int(np.argmax(logprobs)),
+            "method": passes.method,
+            "trap": passes.trap,
+            "choice_ids": [list(continuation) for _, continuation in pairs],
+            "leading_bos": self._leading_bos(pairs[0][0]),
+            "timing": _timing(len(pairs[0][0]) if shared else tokens, 0, passes.seconds, None, None, wall),
         }
 
-    def _fitting(self, ids: Any, *, answer: int) -> int:
+    def _pair(self, context: str, continuation: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Token ids of a prompt and of what follows it, parted as lm-eval parts them.
+
+        Blanks at the prompt's end belong to what follows. The whole is encoded once, and what follows the number of
+        the prompt's own tokens is the continuation, also where the two melt into one token at the border.
+        """
+        bare = context.rstrip()
+        continuation = context[len(bare) :] + continuation
+        if bare:
+            head = self._encode(bare)
+            tail = self._encode(bare + continuation)[len(head) :]
+        else:
+            start = self._bos if self._bos is not None else min(self._eos, default=None)
+            if start is None:
+                raise RefusedError("bad_prompt", "the prompt is empty, and the model names no token to begin with")
+            head, tail = [start], self._encode(continuation)
+            tail = tail[1:] if tail[0] == start else tail
+        if len(tail) == 0:
+            raise RefusedError("bad_prompt", f"the choice {continuation!r} adds no token to the prompt")
+        return tuple(map(int, head)), tuple(map(int, tail))
+
+    def _leading_bos(self, ids: Sequence[int]) -> int | None:
+        if self._bos is None:
+            return None
+        return next((i for i, token in enumerate(ids) if token != self._bos), len(ids))
+
+    def _forward(self, generator: Any, ids: Sequence[int], passes: _Passes) -> Any:
+        """Append tokens: one forward pass, timed."""
+        self._channel.check()
+        self._channel.note("prefill", len(ids))
+        begin = time.perf_counter()
+        generator.append_tokens(np.asarray(ids, dtype=np.int32))
+        passes.seconds += time.perf_counter() - begin
+        return generator
+
+    def _next_row(self, context: tuple[int, ...], token: int, passes: _Passes) -> Any:
+        """The logits after `context`, (1, vocab). A trap length is read one row before an appended `token`."""
+        trap = is_trap_length(len(context))
+        one_more = trap and self._all_rows and len(context) < self._ceiling
+        passes.trap |= trap
+        if one_more:
+            passes.method = "row_before"
+        generator, _ = self._generator(min(len(context) + 2, self._ceiling))
+        self._forward(generator, (*context, token) if one_more else context, passes)
+        if one_more:
+            row = _rows(generator.get_output("logits"))[len(context) - 1 : len(context)]
+        else:
+            row = _last_row(generator.get_logits())
+        return _sound(row)
+
+    def _answer_rows(self, context: tuple[int, ...], answer: tuple[int, ...], passes: _Passes) -> Any:
+        """The logits that foretell each token of `answer`, (tokens, vocab), from one pass over all."""
+        ids = (*context, *answer)
+        generator, _ = self._generator(len(ids))
+        self._forward(generator, ids, passes)
+        return _sound(_rows(generator.get_output("logits"))[len(context) - 1 : len(ids) - 1])
+
+    def _all_row_sums(
+        self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], shared: bool, passes: _Passes
+    ) -> list[tuple[float, bool]]:
+        """Choices of several tokens where the graph gives every row.
+
+        A shared prompt is read once and rewound to for every choice, if that gave the sums of whole passes the first
+        time that it was tried.
+        """
+        rewound: list[tuple[float, bool]] | None = None
+        if shared and len(pairs) > 1 and len(pairs[0][0]) > 1 and self._rewinds is not False:
+            rewound = self._rewound_sums(pairs, passes)
+            if rewound is not None and self._rewinds:
+                return rewound
+        whole = [_sum(self._answer_rows(context, answer, passes), answer) for context, answer in pairs]
+        if rewound is not None:
+            self._rewinds = all(abs(a[0] - b[0]) < _REWIND_TOLERANCE for a, b in zip(whole, rewound))  # noqa: B905
+        return whole
+
+    def _rewound_sums(
+        self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], passes: _Passes
+    ) -> list[tuple[float, bool]] | None:
+        """The sums with the shared prompt read once; None where this stack cannot do it."""
+        context = pairs[0][0]
+        # What follows has two tokens at least, and the prompt's part no trap length: rows are then those of one pass.
+        kept = len(context) - 1
+        kept -= is_trap_length(kept)
+        sums = []
+        try:
+            generator, _ = self._generator(len(context) + max(len(answer) for _, answer in pairs))
+            self._forward(generator, context[:kept], passes)
+            for place, (_, answer) in enumerate(pairs):
+                if place:
+                    generator.rewind_to(kept)
+                self._forward(generator, (*context[kept:], *answer), passes)
+                rows = _rows(generator.get_output("logits"))[len(context) - kept - 1 : -1]
+                sums.append(_sum(_sound(rows), answer))
+        except (RefusedError, StoppedError):
+            raise
+        except Exception:  # noqa: BLE001  # whatever a stack raises that cannot do it means that it cannot
+            self._rewinds = False
+            return None
+        return sums
+
+    def _last_rows_only(
+        self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], passes: _Passes
+    ) -> list[tuple[float, bool]]:
+        """Choices of several tokens on a graph that gives the last row alone."""
+        if self._appends is None:
+            # Asked for here and not at load: some stacks do not survive the question, and most runs never need it.
+            self._appends = self._appending_is_exact()
+        passes.method = "token_by_token" if self._appends else "fresh"
+        first: dict[tuple[int, ...], Any] = {}
+        scored = []
+        for context, answer in pairs:
+            generator: Any = None
+            if context not in first or (self._appends and len(answer) > 1):
+                generator, _ = self._generator(min(len(context) + len(answer) + 1, self._ceiling))
+                row = _sound(_last_row(self._forward(generator, context, passes).get_logits()))
+                first.setdefault(context, row)
+                passes.trap |= is_trap_length(len(context))
+            rows = [first[context]]
+            for place in range(1, len(answer)):
+                if self._appends:
+                    self._forward(generator, answer[place - 1 : place], passes)
+                else:
+                    ids = (*context, *answer[:place])
+                    generator, _ = self._generator(min(len(ids) + 2, self._ceiling))
+                    self._forward(generator, ids, passes)
+                    passes.trap |= is_trap_length(len(ids))
+                rows.append(_sound(_last_row(generator.get_logits())))
+            scored.append(_sum(np.concatenate(rows), answer))
+        return scored
+
+    def _appending_is_exact(self) -> bool:
+        """Whether a generator that tokens are appended to twice says what one pass over all of them says."""
+        ids = [int(i) for i in self._encode("The quick brown fox jumps over the lazy dog.")]
+        try:
+            whole, _ = self._generator(len(ids) + 2)
+            once = _log_softmax(_last_row(self._forward(whole, ids, _Passes()).get_logits()))
+            del whole
+            parts, _ = self._generator(len(ids) + 2)
+            self._forward(parts, ids[:-1], _Passes())
+            twice = _log_softmax(_last_row(self._forward(parts, ids[-1:], _Passes()).get_logits()))
+        except (RefusedError, StoppedError):
+            raise
+        except Exception:  # noqa: BLE001  # whatever a stack raises that cannot do it means that it cannot
+            return False
+        best = int(once.argmax())
+        # Kernels for one row round otherwise than those for many; a stack that lost its place is far off.
+        return int(twice.argmax()) == best and abs(float(once[0, best] - twice[0, best])) < _APPEND_TOLERANCE
+
+    def _fitting(self, tokens: int, *, answer: int) -> int:
         """The prompt's length in tokens, if it leaves room for `answer` more. A prompt is never cut."""
         self._channel.check()
-        if len(ids) + answer > self._ceiling:
+        if tokens + answer > self._ceiling:
             room = " and leaves no room for an answer" if answer else ""
-            raise RefusedError(
-                "does_not_fit", f"the prompt has {len(ids)} tokens{room}; the model takes {self._ceiling}"
-            )
-        return len(ids)
-
-    def _continuation(self, prompt: str, ids: Any, choice: str) -> int:
-        whole = self._encode(prompt + choice)
-        if len(whole) != len(ids) + 1 or list(whole[:-1]) != list(ids):
-            raise RefusedError("not_one_token", f"the choice {choice!r} is not one token after the prompt")
-        return int(whole[-1])
+            raise RefusedError("does_not_fit", f"the prompt has {tokens} tokens{room}; the model takes {self._ceiling}")
+        return tokens
 
     def generate(self, prompt: str, until: list[str], max_new_tokens: int) -> dict[str, Any]:
         """Greedy text until EOS, a stop string, the budget, or the model's context ends."""
@@ -376,7 +560,7 @@ class Engine:
             raise RefusedError("bad_request", "max_new_tokens is below 1")
         self._channel.note("encode")
         ids = self._encode(prompt)
-        tokens = self._fitting(ids, answer=1)
+        tokens = self._fitting(len(ids), answer=1)
         budget = min(max_new_tokens, self._ceiling - tokens)
         self._channel.note("prefill", tokens)
         begin = time.perf_counter()
@@ -399,6 +583,7 @@ class Engine:
             "text": text if cut is None else text[:cut],
             "ids": new,
             "finish": finish if cut is None else "stop",
+            "leading_bos": self._leading_bos(ids),
             "timing": _timing(tokens, len(new), prefill, first - before, decode, end - begin),
         }
 

@@ -66,7 +66,10 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class StoredItem:
-    """A committed item with its scores; see the table `run_items`. Times in seconds."""
+    """A committed item with its scores; see the table `run_items`. Times in seconds.
+
+    What an older program did not store is None (`greedy`: empty).
+    """
 
     position: int
     item_key: str
@@ -87,6 +90,12 @@ class StoredItem:
     attempts: int
     cause: str | None
     finished_at: str
+    logprobs: tuple[float, ...]
+    greedy: tuple[bool, ...]
+    prompt_sha256: str | None
+    method: str | None
+    finish: str | None
+    leading_bos: int | None
     scores: Mapping[str, tuple[float, float]]
 
 
@@ -207,6 +216,19 @@ def end(ws: Workspace, run_id: str, cause: Cause, detail: str) -> None:
         )
 
 
+_ADD_ITEM = """
+INSERT INTO run_items (
+    run_id, position, item_key, category, state, text, picked, logprobs, extracted, expected, prompt_sha256,
+    prompt_tokens, output_tokens, prefill_seconds, first_token_seconds, decode_seconds, wall_seconds, elapsed_seconds,
+    capped, attempts, cause, finished_at, method, finish, greedy, leading_bos
+) VALUES (
+    :run_id, :position, :item_key, :category, :state, :text, :picked, :logprobs, :extracted, :expected, :prompt_sha256,
+    :prompt_tokens, :output_tokens, :prefill_seconds, :first_token_seconds, :decode_seconds, :wall_seconds,
+    :elapsed_seconds, :capped, :attempts, :cause, :finished_at, :method, :finish, :greedy, :leading_bos
+)
+"""
+
+
 def add_item(ws: Workspace, run_id: str, result: ItemResult, elapsed_seconds: float) -> None:
     """Commit one item. A missing one may be tried again later; a done one is never replaced."""
     timing = result.timing
@@ -215,34 +237,36 @@ def add_item(ws: Workspace, run_id: str, result: ItemResult, elapsed_seconds: fl
         db.execute(
             "DELETE FROM run_items WHERE run_id = ? AND position = ? AND state = 'missing'", (run_id, result.position)
         )
-        db.execute(
-            "INSERT INTO run_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                run_id,
-                result.position,
-                result.key,
-                result.category,
-                result.state,
-                # SQLite text is UTF-8: a lone surrogate from a broken output is kept as an escape.
-                None if result.text is None else result.text.encode("utf-8", "backslashreplace").decode(),
-                result.picked,
-                json.dumps(list(result.logprobs)) if result.logprobs else None,
-                json.dumps(dict(scored.extracted)) if scored else None,
-                scored.expected if scored else None,
-                result.prompt_sha256 or None,
-                timing.prompt_tokens if timing else None,
-                timing.output_tokens if timing else None,
-                timing.prefill_seconds if timing else None,
-                timing.first_token_seconds if timing else None,
-                timing.decode_seconds if timing else None,
-                timing.wall_seconds if timing else None,
-                elapsed_seconds,
-                int(result.capped),
-                result.attempts,
-                result.cause or None,
-                now(),
-            ),
-        )
+        values = {
+            "run_id": run_id,
+            "position": result.position,
+            "item_key": result.key,
+            "category": result.category,
+            "state": result.state,
+            # SQLite text is UTF-8: a lone surrogate from a broken output is kept as an escape.
+            "text": None if result.text is None else result.text.encode("utf-8", "backslashreplace").decode(),
+            "picked": result.picked,
+            "logprobs": json.dumps(list(result.logprobs)) if result.logprobs else None,
+            "extracted": json.dumps(dict(scored.extracted)) if scored else None,
+            "expected": scored.expected if scored else None,
+            "prompt_sha256": result.prompt_sha256 or None,
+            "prompt_tokens": timing.prompt_tokens if timing else None,
+            "output_tokens": timing.output_tokens if timing else None,
+            "prefill_seconds": timing.prefill_seconds if timing else None,
+            "first_token_seconds": timing.first_token_seconds if timing else None,
+            "decode_seconds": timing.decode_seconds if timing else None,
+            "wall_seconds": timing.wall_seconds if timing else None,
+            "elapsed_seconds": elapsed_seconds,
+            "capped": int(result.capped),
+            "attempts": result.attempts,
+            "cause": result.cause or None,
+            "finished_at": now(),
+            "method": result.method or None,
+            "finish": result.finish or None,
+            "greedy": json.dumps(list(result.greedy)) if result.greedy else None,
+            "leading_bos": result.leading_bos,
+        }
+        db.execute(_ADD_ITEM, values)
         if scored is not None:
             db.executemany(
                 "INSERT INTO run_scores VALUES (?, ?, ?, ?, ?)",
@@ -365,6 +389,12 @@ def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:
             attempts=row["attempts"],
             cause=row["cause"],
             finished_at=row["finished_at"],
+            logprobs=tuple(json.loads(row["logprobs"] or "[]")),
+            greedy=tuple(json.loads(row["greedy"] or "[]")),
+            prompt_sha256=row["prompt_sha256"],
+            method=row["method"],
+            finish=row["finish"],
+            leading_bos=row["leading_bos"],
             scores=scores.get(row["position"], {}),
         )
         for row in rows.values()

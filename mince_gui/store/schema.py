@@ -1,6 +1,6 @@
-"""The workspace's tables, version 1."""
+"""The workspace's tables, and how an older workspace gets them."""
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 -- One imported per-item log: one model on one benchmark in one evaluation.
@@ -129,6 +129,10 @@ CREATE TABLE run_items (
     attempts             INTEGER NOT NULL,
     cause                TEXT,             -- why missing
     finished_at          TEXT NOT NULL,
+    method               TEXT,             -- how choices were scored, see run; NULL for text, and before schema 2
+    finish               TEXT,             -- why text ended: eos, stop, budget, context
+    greedy               TEXT,             -- JSON list, per choice: what greedy decoding would write
+    leading_bos          INTEGER,          -- BOS tokens that the prompt begins with; NULL = not known
     PRIMARY KEY (run_id, position),
     UNIQUE (run_id, item_key)
 ) WITHOUT ROWID;
@@ -166,3 +170,13 @@ CREATE TABLE stored_references (
     created_at   TEXT NOT NULL
 );
 """
+
+MIGRATIONS = {
+    1: """
+ALTER TABLE run_items ADD COLUMN method TEXT;
+ALTER TABLE run_items ADD COLUMN finish TEXT;
+ALTER TABLE run_items ADD COLUMN greedy TEXT;
+ALTER TABLE run_items ADD COLUMN leading_bos INTEGER;
+"""
+}
+"""What makes a workspace of that version one of the next."""

@@ -12,7 +12,7 @@ from types import TracebackType
 import psutil
 
 from mince_gui.base.errors import MinceError
-from mince_gui.store.schema import TABLES, VERSION
+from mince_gui.store.schema import MIGRATIONS, TABLES, VERSION
 
 _NETWORK = {"nfs", "nfs4", "cifs", "smbfs", "smb3", "fuse.sshfs", "9p", "afpfs", "ncpfs"}
 _BUSY_MS = 15_000
@@ -81,14 +81,20 @@ class Workspace:
             )
         if self.db.execute("PRAGMA journal_mode").fetchone()[0] != "wal" and not _on_network(self.folder):
             self.db.execute("PRAGMA journal_mode = WAL")
-        if found == 0:
+        if found < VERSION:
             with self.writing():
-                # Another process may have made the tables while this one waited for the lock.
-                if self._version() == 0:
-                    for statement in TABLES.split(";\n"):
-                        if statement.strip():
-                            self.db.execute(statement)
-                    self.db.execute(f"PRAGMA user_version = {VERSION}")
+                # Another process may have done it while this one waited for the lock.
+                for version in range(self._version(), VERSION):
+                    if version == 0:
+                        self._run_all(TABLES)
+                        break
+                    self._run_all(MIGRATIONS[version])
+                self.db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _run_all(self, statements: str) -> None:
+        for statement in statements.split(";\n"):
+            if statement.strip():
+                self.db.execute(statement)
 
     def _version(self) -> int:
         return int(self.db.execute("PRAGMA user_version").fetchone()[0])

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from mince_gui.base.canonical import canonical_json, sha256_text
+
 Doc = Mapping[str, Any]
 Message = dict[str, str]
 Render = Callable[[Sequence[Message]], str]
@@ -18,7 +20,8 @@ class Request:
 
     kind "choice": the log-probability of each of `choices` after `prompt` decides; kind "generate":
     greedy text until EOS, a stop string of `until`, or `max_new_tokens`.
-    `prefix` is the shared few-shot beginning of the prompt ("" if none).
+    `prefix` is the shared few-shot beginning of the prompt ("" if none). `contexts` has one prompt per choice where
+    the choices do not share one (`prompt` is then the first of them); empty otherwise.
     """
 
     kind: Literal["choice", "generate"]
@@ -27,15 +30,25 @@ class Request:
     until: tuple[str, ...] = ()
     max_new_tokens: int = 0
     prefix: str = ""
+    contexts: tuple[str, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 (hex) of the prompt; of the canonical JSON list of them where every choice has its own."""
+        return sha256_text(canonical_json(list(self.contexts)) if self.contexts else self.prompt)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: `text` for generate, `picked` (index of the best choice) for choice."""
+    """What came back: `text` for generate, `picked` (index of the best choice) for choice.
+
+    Per choice: `logprobs` (sums of natural logarithms), `greedy` (whether greedy decoding would write that choice).
+    """
 
     text: str | None = None
     picked: int | None = None
     logprobs: tuple[float, ...] = ()
+    greedy: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,9 @@ def model_dir(demo: Path) -> Path:
 def load_request() -> Load:
     def build(path: Path, *, threads: int | None = None, ceiling: int | None = None) -> LoadRequest:
         folder = read_model_folder(path)
-        return LoadRequest(str(path), threads, {}, ceiling or folder.ceiling, folder.kv_length, folder.eos_ids)
+        return LoadRequest(
+            str(path), threads, {}, ceiling or folder.ceiling, folder.kv_length, folder.eos_ids, folder.bos_id
+        )
 
     return build
 

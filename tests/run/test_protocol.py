@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mince_gui.run import protocol as wire
 
 _HELLO: dict[str, Any] = {
-    "protocol": 1,
+    "protocol": 2,
     "python": "3.12.1",
     "executable": "python",
     "pid": 5,
@@ -35,10 +35,12 @@ _TIMING = {
 }
 _CHOICE: dict[str, Any] = {
     "logprobs": [-1.5, -2],
+    "greedy": [True, False],
     "picked": 0,
     "method": "last_logits",
     "trap": False,
-    "choice_ids": [3, 4],
+    "choice_ids": [[3], [4, 5]],
+    "leading_bos": None,
     "timing": _TIMING,
 }
 
@@ -59,7 +61,7 @@ def _line(**body: Any) -> bytes:
         (_line(id=1, ok=False, error={"type": "oga"}), "error has the fields ['type']"),
         (_line(id=1, note={"phase": "load", "tokens": "9", "text": None}), "note.tokens is not int: '9'"),
         (_line(id=1, note={"phase": "nap", "tokens": 0, "text": None}), "unknown phase"),
-        (_line(hello={**_HELLO, "protocol": 2}), "speaks protocol 2, this program 1"),
+        (_line(hello={**_HELLO, "protocol": 1}), "speaks protocol 1, this program 2"),
         (_line(hello={**_HELLO, "pid": None}), "hello.pid is not int"),
         (_line(hello=[]), "speaks protocol None"),
     ],

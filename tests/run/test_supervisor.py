@@ -39,7 +39,7 @@ _ASK = GenerateRequest("1 2 3", (), 4)
 _STAND_IN = """
 import json, os, sys, time
 def say(**body): os.write(1, json.dumps(body).encode() + b"\\n")
-say(hello=dict(protocol=1, python="3", executable="", pid=os.getpid(), platform="", oga_version="0", distribution=None,
+say(hello=dict(protocol=2, python="3", executable="", pid=os.getpid(), platform="", oga_version="0", distribution=None,
     ort_version=None, packages={}, import_seconds=0.0, error=None))
 %s
 for line in sys.stdin.buffer:
@@ -200,8 +200,8 @@ def test_a_worker_that_closes_its_output_and_stays_is_ended(script_runtime: Scri
 
 def test_a_worker_of_another_protocol_version_is_refused(script_runtime: Script) -> None:
     with pytest.raises(ProtocolError) as caught:
-        probe(script_runtime((_STAND_IN % "").replace("protocol=1", "protocol=2")))
-    assert "protocol 2" in caught.value.message
+        probe(script_runtime((_STAND_IN % "").replace("protocol=2", "protocol=1")))
+    assert "protocol 1" in caught.value.message
 
 
 def test_the_stderr_tail_is_bounded(script_runtime: Script) -> None:

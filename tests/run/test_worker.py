@@ -100,7 +100,7 @@ def test_a_bad_request_is_refused_by_name_and_the_worker_goes_on(
         (b'{"id":1,"op":"encode"}\n', "encode takes ['text']"),
         (b'{"id":1,"op":"encode","text":"a","more":1}\n', "encode takes ['text']"),
         (b'{"id":1,"op":"encode","text":5}\n', "text is not str"),
-        (b'{"id":1,"op":"choice","prompt":"a","choices":"ab"}\n', "choices is not list[str]"),
+        (b'{"id":1,"op":"choice","prompts":["a"],"choices":"ab"}\n', "choices is not list[str]"),
     ):
         with subtests.test(words):
             reply = _say(bare, line)
@@ -157,7 +157,7 @@ time.sleep(600)
 def test_a_missing_model_folder_is_refused_in_words_and_the_worker_goes_on(tmp_path: Path) -> None:
     with WorkerProcess(bundled_runtime()) as worker:
         with pytest.raises(WorkerRefusedError) as caught:
-            worker.load(LoadRequest(str(tmp_path), None, {}, 100, None, (0,)))
+            worker.load(LoadRequest(str(tmp_path), None, {}, 100, None, (0,), None))
         assert caught.value.kind == "load_failed"
         assert "genai_config.json" in caught.value.message
         worker.ping()
@@ -187,7 +187,7 @@ def _refusal(ask: Callable[[], object]) -> tuple[str, str]:
 
 
 def test_what_cannot_be_run_is_refused_and_never_cut(
-    worker: WorkerProcess, model_dir: Path, subtests: pytest.Subtests
+    worker: WorkerProcess, model_dir: Path, load_request: Load, subtests: pytest.Subtests
 ) -> None:
     ceiling = read_model_folder(model_dir).ceiling
     long = "one two three " * ceiling
@@ -196,20 +196,31 @@ def test_what_cannot_be_run_is_refused_and_never_cut(
         assert kind == "does_not_fit"
         assert str(ceiling) in message
     with subtests.test("a prompt for a choice beyond the ceiling"):
-        choice = ChoiceRequest(long, (" four",))
-        assert _refusal(lambda: worker.choice(choice))[0] in ("does_not_fit", "not_one_token")
+        choice = ChoiceRequest((long,), (" four",))
+        assert _refusal(lambda: worker.choice(choice))[0] == "does_not_fit"
     with subtests.test("NUL, behind which OGA would silently cut"):
         assert _refusal(lambda: worker.generate(GenerateRequest("a\x00b", (), 10)))[0] == "bad_prompt"
     with subtests.test("a lone surrogate"):
         assert _refusal(lambda: worker.generate(GenerateRequest("a\ud800", (), 10)))[0] == "bad_prompt"
     with subtests.test("an empty prompt"):
         assert _refusal(lambda: worker.generate(GenerateRequest("", (), 10)))[0] == "bad_prompt"
-    with subtests.test("a choice of several tokens"):
-        kind, message = _refusal(lambda: worker.choice(ChoiceRequest("one", (" two three four",))))
-        assert kind == "not_one_token"
-        assert "' two three four'" in message
+    with subtests.test("a choice that adds nothing"):
+        kind, message = _refusal(lambda: worker.choice(ChoiceRequest(("one",), (" two", ""))))
+        assert kind == "bad_prompt"
+        assert "''" in message
+    with subtests.test("choices of several tokens that fit with the prompt no more"):
+        room = dataclasses.replace(load_request(model_dir), ceiling=8)
+        with WorkerProcess(bundled_runtime()) as small:
+            small.load(room)
+            prompt = "one two three"
+            assert small.choice(ChoiceRequest((prompt,), (" four",))).method == "last_logits"
+            wide = ChoiceRequest((prompt,), (" four", " four five six seven eight nine ten"))
+            assert _refusal(lambda: small.choice(wide))[0] == "does_not_fit"
+    with subtests.test("prompts that are neither one nor one per choice"):
+        three = ChoiceRequest(("a", "b"), (" one", " two", " three"))
+        assert _refusal(lambda: worker.choice(three))[0] == "bad_request"
     with subtests.test("no choices"):
-        assert _refusal(lambda: worker.choice(ChoiceRequest("one", ())))[0] == "bad_request"
+        assert _refusal(lambda: worker.choice(ChoiceRequest(("one",), ())))[0] == "bad_request"
     with subtests.test("no budget"):
         assert _refusal(lambda: worker.generate(GenerateRequest("one", (), 0)))[0] == "bad_request"
     assert worker.generate(GenerateRequest("one", (), 3)).ids is not None
@@ -252,7 +263,7 @@ def test_a_stop_string_ends_the_text_before_it_and_saves_the_rest_of_the_budget(
     assert len(cut.ids) < len(free.ids)
 
 
-_CHOICE = ChoiceRequest("Which number is the largest?\nOptions: two, nine\nAnswer:", (" two", " nine"))
+_CHOICE = ChoiceRequest(("Which number is the largest?\nOptions: two, nine\nAnswer:",), (" two", " nine"))
 
 
 def test_a_choice_takes_the_likeliest_and_a_tie_goes_to_the_first(worker: WorkerProcess) -> None:

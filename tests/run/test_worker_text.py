@@ -75,12 +75,12 @@ def test_trap_lengths_are_those_measured_in_the_reference() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 5), (1, 5), (1, 3, 5), (5,)])
-def test_the_last_row_is_flat_whatever_shape_the_graph_gives(shape: tuple[int, ...]) -> None:
+def test_the_last_row_is_one_row_of_float32_whatever_shape_the_graph_gives(shape: tuple[int, ...]) -> None:
     logits = np.arange(np.prod(shape), dtype=np.float16).reshape(shape)
     row = worker._last_row(logits)
-    assert row.shape == (5,)
-    assert row.dtype == np.float64
-    assert row[-1] == logits.max()
+    assert row.shape == (1, 5)
+    assert row.dtype == np.float32
+    assert row[0, -1] == logits.max()
 
 
 def test_a_masked_vocabulary_is_sound_and_nan_or_overflow_is_not() -> None:
@@ -88,6 +88,7 @@ def test_a_masked_vocabulary_is_sound_and_nan_or_overflow_is_not() -> None:
     assert worker._broken(np.array([0.0, np.nan]))
     assert worker._broken(np.array([0.0, np.inf]))
     assert worker._broken(np.array([-np.inf, -np.inf]))
+    assert worker._broken(np.array([[0.0, 1.0], [-np.inf, -np.inf]]))
 
 
 def test_the_source_is_valid_for_python_310_and_imports_nothing_else() -> None:
