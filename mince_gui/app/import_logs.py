@@ -172,7 +172,8 @@ def import_logs(
                 continue
             if model is not None:
                 log = dataclasses.replace(log, model=model)
-            added = stored_logs.add(ws, log)
+            # whole paths are kept: a pack may take the log's prompts later, from another folder
+            added = stored_logs.add(ws, dataclasses.replace(log, source=str(Path(log.source).absolute())))
             imported.append(
                 Imported(
                     log_id=added.log_id,

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mince_gui.app.run_sink import TIMED_BY
 from mince_gui.app.stream import stream
-from mince_gui.app.summary import decode_rates, first_token_seconds, prefill_rates
+from mince_gui.app.summary import (
+    answers_of,
+    budget_of,
+    conditions_of,
+    decode_rates,
+    first_token_seconds,
+    methods_of,
+    prefill_rates,
+)
 from mince_gui.base.canonical import canonical_json, sha256_text
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Emit, ignore
@@ -18,8 +27,10 @@ from mince_gui.report.types import NOT_RUN, Ratio, Reference, RunData
 from mince_gui.store import Workspace
 from mince_gui.store import references as stored_references
 from mince_gui.store import runs as stored_runs
-from mince_gui.store.runs import StoredRun
-from mince_gui.tasks import get as get_task
+from mince_gui.store.runs import StoredItem, StoredRun
+
+_SAME_PROMPTS = ("model_sha256", "chat_template_sha256")
+"""Conditions that two runs share which were asked the same of the same model."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +75,9 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
         prefill_rates=prefill_rates(done),
         decode_rates=decode_rates(done),
         missing=missing,
-        capped=sum(item.capped for item in done),
-        conditions=_conditions(run),
+        answers=answers_of(run, items),
+        methods=methods_of(items),
+        conditions=conditions_of(run),
         created=run.created_at,
         ended=run.ended_at or "",
         device_key=device_key(run),
@@ -77,19 +89,23 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
     )
 
 
-def _conditions(run: StoredRun) -> dict[str, Any]:
-    """What was run on what, with what the worker does not know of; what has no meaning for this run is left out."""
-    asked = {name: run.plan.settings.get(name) for name in ("limit", "prompt_date")}
-    found = {**(run.conditions or {}), "task": run.plan.task, **{k: v for k, v in asked.items() if v is not None}}
-    if get_task(run.plan.task).kind == "choice":
-        found.pop("max_new_tokens", None)
-    return found
+def _same_budget(run: StoredRun, other: StoredRun) -> bool:
+    """A budget may be the task's own or the same number asked for; where it was not kept, what was asked decides."""
+    mine, theirs = budget_of(run), budget_of(other)
+    if mine is not None and theirs is not None:
+        return mine == theirs
+    asked = (of.plan.settings.get("max_new_tokens") for of in (run, other))
+    return len(set(asked)) == 1
 
 
 def own_full_run(ws: Workspace, run: StoredRun) -> Reference | None:
-    """The newest complete full run of the same model folder, task and prompt settings; the same device first."""
+    """The newest complete full run of the same model folder, task and prompts; the same device first.
+
+    Chat templates are told apart by their content, not by the name of their file; and the items that both ran must have
+    been asked by the very same prompts (a native task and its logged prompts may differ), unless their content differs.
+    """
     here = device_key(run)
-    settings = ("chat_template", "max_new_tokens", "prompt_date")
+    settings = ("prompt_date", "system_prompt")
     conditions = run.conditions or {}
     candidates = [
         other
@@ -98,14 +114,28 @@ def own_full_run(ws: Workspace, run: StoredRun) -> Reference | None:
         and other.plan.benchmark == run.plan.benchmark
         and other.plan.task == run.plan.task
         and other.done == other.plan.items == other.plan.total_items
-        and (other.conditions or {}).get("model_sha256") == conditions.get("model_sha256")
+        and all((other.conditions or {}).get(name) == conditions.get(name) for name in _SAME_PROMPTS)
+        and _same_budget(run, other)
         and all(other.plan.settings.get(name) == run.plan.settings.get(name) for name in settings)
     ]
     candidates.sort(key=lambda other: device_key(other) != here)
-    if not candidates:
-        return None
-    full = candidates[0]
-    rows = {item.item_key: item.scores for item in stored_runs.items(ws, full.run_id)}
+    mine = _prompts(run, stored_runs.items(ws, run.run_id)) if candidates else {}
+    for full in candidates:
+        items = stored_runs.items(ws, full.run_id)
+        theirs = _prompts(full, items)
+        if all(theirs.get(key, prompt) == prompt for key, prompt in mine.items()):
+            return _as_reference(ws, full, items)
+    return None
+
+
+def _prompts(run: StoredRun, items: Sequence[StoredItem]) -> dict[str, str]:
+    """Item key -> hash of its prompt, without items whose content is another than was frozen."""
+    accepted = frozenset(run.plan.settings.get("accepted_differences", ()))
+    return {i.item_key: i.prompt_sha256 for i in items if i.prompt_sha256 and i.item_key not in accepted}
+
+
+def _as_reference(ws: Workspace, full: StoredRun, items: Sequence[StoredItem]) -> Reference:
+    rows = {item.item_key: item.scores for item in items}
     return Reference(
         reference_id=full.run_id,
         kind="own full run",

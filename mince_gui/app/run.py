@@ -7,21 +7,20 @@ the last committed item; items that are missing (a crash, a skip) are tried agai
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Literal
 
+from mince_gui.app.prompting import Prompting, choose_chat, choose_task, pack_tasks
 from mince_gui.app.run_sink import WorkspaceSink, event_writer
 from mince_gui.app.summary import RunSummary, summarise
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.canonical import sha256_file
 from mince_gui.base.errors import CancelledError, InputError, MinceError, UsageError
-from mince_gui.base.events import Cause, Emit, Ended, Started, Warned, ignore
+from mince_gui.base.events import Cause, Emit, Ended, Started, ignore
 from mince_gui.run import (
     Earlier,
-    ModelFolder,
     RunEnd,
     RunItem,
     RunnerSettings,
@@ -34,16 +33,14 @@ from mince_gui.run import (
 )
 from mince_gui.run.types import TimingMode
 from mince_gui.store import Workspace
-from mince_gui.store import logs as stored_logs
 from mince_gui.store import models as stored_models
 from mince_gui.store import runs as stored_runs
 from mince_gui.store import subsets as stored_subsets
-from mince_gui.store.runs import NewRun, StoredRun
-from mince_gui.subset import bundled, read_pack, read_subset, running_order
-from mince_gui.subset.types import Pack
-from mince_gui.tasks import ChatTemplate, load_template
-from mince_gui.tasks import get as get_task
-from mince_gui.tasks.types import Answer, Scored, Task
+from mince_gui.store.runs import NewRun, StoredItem, StoredRun
+from mince_gui.subset import bundled, read_pack, read_subset
+from mince_gui.tasks.types import Answer, Scored
+
+_LOGGED = " (without --dataset where only imported logs know the benchmark)"
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,7 @@ class RunOrder:
     `task`, where the workspace has full packs of several benchmarks); None = the only pack there is.
     `runtime` None = the bundled one, otherwise the path of a Python that has onnxruntime-genai. `limit` runs
     that many items of the subset only. `trust_native_code` allows a model folder that names a library to load.
+    `system_prompt` is the system message of a chat template, or stands before a plain prompt, as in lm-eval.
     """
 
     model_dir: Path
@@ -66,6 +64,7 @@ class RunOrder:
     limit: int | None = None
     max_new_tokens: int | None = None
     trust_native_code: bool = False
+    system_prompt: str | None = None
 
 
 def create(workspace: Path, order: RunOrder) -> str:
@@ -80,11 +79,7 @@ def create(workspace: Path, order: RunOrder) -> str:
     with Workspace(workspace) as ws:
         pack_path = _find_pack(ws, order)
         pack = read_pack(pack_path)
-        task = get_task(order.task or stored_logs.benchmark_of(pack.subset.benchmark).default_task)
-        if task.benchmark != pack.subset.benchmark:
-            raise UsageError(
-                f"Task {task.name} is for {task.benchmark}, the pack {pack.subset.name} for {pack.subset.benchmark}."
-            )
+        task = choose_task(pack, order.task)
         model = read_model_folder(order.model_dir)
         if model.custom_ops_library is not None and not order.trust_native_code:
             raise UsageError(
@@ -93,9 +88,10 @@ def create(workspace: Path, order: RunOrder) -> str:
             )
         _runtime(order.runtime)
         today = datetime.now().astimezone().date()
-        template, _ = _template(task, model, order.chat_template, today)
+        chat = choose_chat(task, model, order.chat_template, today)
+        system_prompt = order.system_prompt or None
         # Renders the first prompt, so that a missing few-shot example or a broken template is seen at once.
-        _requests(pack, task, template, order.max_new_tokens, 1)
+        Prompting(pack, task, chat, system_prompt, order.max_new_tokens).items(1)
         return stored_runs.create(
             ws,
             NewRun(
@@ -115,9 +111,10 @@ def create(workspace: Path, order: RunOrder) -> str:
                     "threads": order.threads,
                     "chat_template": _absolute(order.chat_template),
                     # Kept only where prompts depend on it: a run that is resumed another day has one kind of prompt.
-                    "prompt_date": today.isoformat() if template is not None and template.uses_date else None,
+                    "prompt_date": today.isoformat() if chat.template is not None and chat.template.uses_date else None,
                     "limit": order.limit,
                     "max_new_tokens": order.max_new_tokens,
+                    "system_prompt": system_prompt,
                     "accepted_differences": list(pack.accepted_differences),
                     "unverified": len(pack.unverified),
                 },
@@ -139,8 +136,10 @@ def _find_pack(ws: Workspace, order: RunOrder) -> Path:
             return _there(packs[0].path, packs[0].name)
         raise UsageError("Which subset to run is not said.", f"Name one with --subset. Packs: {names}.")
     if order.subset == "full":
-        benchmark = get_task(order.task).benchmark if order.task else None
-        full = [p for p in packs if p.is_full and benchmark in (None, p.benchmark)]
+        full = [p for p in packs if p.is_full]
+        if order.task is not None and len(full) > 1:
+            named = order.task.lower()
+            full = [pack for pack in full if named == pack.benchmark or named in pack_tasks(pack)]
         if len(full) == 1:
             return _there(full[0].path, full[0].name)
         if full:
@@ -154,7 +153,7 @@ def _find_pack(ws: Workspace, order: RunOrder) -> Path:
     if not path.is_file() and order.subset in frozen:
         raise UsageError(
             f"{order.subset} is frozen, but no pack carries its items yet.",
-            f"Make it: mince pack --subset {order.subset} --dataset PATH",
+            f"Make it: mince pack --subset {order.subset} --dataset PATH{_LOGGED}",
         )
     if not path.is_file():
         raise UsageError(
@@ -171,7 +170,7 @@ def _find_pack(ws: Workspace, order: RunOrder) -> Path:
             return known.path
     raise UsageError(
         f"No pack of this workspace carries the items of {subset.name}.",
-        f"Make it: mince pack --subset {path} --dataset PATH",
+        f"Make it: mince pack --subset {path} --dataset PATH{_LOGGED}",
     )
 
 
@@ -185,35 +184,6 @@ def _runtime(named: str | None) -> Runtime:
     if named is None or named == "bundled":
         return bundled_runtime()
     return external_runtime(Path(named))
-
-
-def _template(task: Task, model: ModelFolder, chat_template: str, today: date) -> tuple[ChatTemplate | None, str]:
-    """The chat template (None = plain prompts), and what the report calls it. `today` is the date it may tell."""
-    if not task.uses_chat and chat_template == "auto":
-        return None, "none (this task's prompts are plain)"
-    named: Literal["auto", "none"] | Path
-    match chat_template:
-        case "auto" | "none":
-            named = chat_template
-        case _:
-            named = Path(chat_template)
-    template = load_template(model.path, named, today=today)
-    if template is None:
-        return None, "none" if chat_template == "none" else "none in the model folder"
-    return template, template.origin.name
-
-
-def _requests(
-    pack: Pack, task: Task, template: ChatTemplate | None, max_new_tokens: int | None, count: int
-) -> list[RunItem]:
-    render = None if template is None else template.render
-    items = []
-    for position, place in enumerate(running_order(len(pack.items))[:count]):
-        item = pack.items[place]
-        shots: Sequence[Any] = pack.fewshot.get(item.category or "", pack.fewshot.get("", ()))
-        request = task.request(item.doc, shots, render=render, max_new_tokens=max_new_tokens)
-        items.append(RunItem(position, item.key, item.category, item.doc, request))
-    return items
 
 
 def execute(workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: CancelToken | None = None) -> RunSummary:
@@ -253,20 +223,19 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
     settings = plan.settings
     if not plan.pack_path.is_file() or sha256_file(plan.pack_path) != plan.pack_sha256:
         raise InputError(f"The pack {plan.pack_path} is gone or changed since the run began.", "Start a new run.")
-    task = get_task(plan.task)
+    pack = read_pack(plan.pack_path)
+    task = choose_task(pack, plan.task)
     model = read_model_folder(plan.model_dir)
     # A template that tells the date tells the day on which the run was made, however often it is resumed.
     today = date.fromisoformat(settings.get("prompt_date") or run.created_at[:10])
-    template, template_name = _template(task, model, settings["chat_template"], today)
-    template_sha256 = "" if template is None else template.sha256
-    if task.uses_chat and template is None and settings["chat_template"] == "auto":
-        emit(Warned(f"{plan.model} has no chat template: prompts are plain.", "Give one with --chat-template FILE."))
-    pack = read_pack(plan.pack_path)
-    items = _requests(pack, task, template, settings["max_new_tokens"], plan.items)
+    chat = choose_chat(task, model, settings["chat_template"], today)
+    prompting = Prompting(pack, task, chat, settings.get("system_prompt"), settings["max_new_tokens"])
+    items = prompting.items(plan.items)
     done = {item.position: item for item in stored_runs.items(ws, run.run_id) if item.state == "done"}
     digest = stored_models.folder_sha256(ws, model.path, model.name, lambda path: folder_sha256(path, cancel=cancel))
     if done:
-        _same_as_before(run, {"model_sha256": digest, "chat_template_sha256": template_sha256})
+        _same_as_before(run, {"model_sha256": digest, "chat_template_sha256": chat.sha256})
+        _same_prompts(run, items, done.values())
 
     def score(item: RunItem, answer: Answer) -> Scored:
         return task.score(item.doc, answer)
@@ -277,15 +246,15 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
         runtime=_runtime(settings["runtime"]),
         model_dir=model.path,
         score=score,
-        sink=WorkspaceSink(ws, run.run_id, run.conditions if done else None, emit),
+        sink=WorkspaceSink(ws, run.run_id, run.conditions if done else None, emit, prompting.facts(items)),
         emit=emit,
         cancel=cancel,
         settings=RunnerSettings(
             model_sha256=digest,
             threads=settings["threads"],
             timing=settings["timing"],
-            chat_template=template_name,
-            chat_template_sha256=template_sha256,
+            chat_template=chat.name,
+            chat_template_sha256=chat.sha256,
             max_new_tokens=settings["max_new_tokens"],
         ),
         total=plan.items,
@@ -294,6 +263,16 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
             done=len(done), capped=sum(item.capped for item in done.values()), sums=stored_runs.totals(ws, run.run_id)
         ),
     )
+
+
+def _same_prompts(run: StoredRun, items: Sequence[RunItem], done: Iterable[StoredItem]) -> None:
+    """Whatever the cause (another version of the program, too): items of one run are asked by one kind of prompt."""
+    for before in done:
+        if before.prompt_sha256 not in (None, items[before.position].request.sha256):
+            raise InputError(
+                f"The prompt of item {before.item_key} is not what it was when run {run.run_id} asked it.",
+                "Start a new run.",
+            )
 
 
 def _same_as_before(run: StoredRun, now: Mapping[str, str]) -> None:

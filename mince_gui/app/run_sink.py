@@ -23,14 +23,18 @@ class WorkspaceSink:
     """The runner's sink: every item is committed when `item` returns.
 
     It also keeps the run's wall clock: the time from one commit to the next, pauses left out, and of an item that
-    was tried again only the attempt that counted. `before` are the conditions of earlier sittings, None for the first.
+    was tried again only the attempt that counted. `before` are the conditions of earlier sittings, None for the first;
+    `asked` says how the items are asked, and is kept with the conditions.
     """
 
-    def __init__(self, ws: Workspace, run_id: str, before: Mapping[str, Any] | None, emit: Emit) -> None:
+    def __init__(
+        self, ws: Workspace, run_id: str, before: Mapping[str, Any] | None, emit: Emit, asked: Mapping[str, Any]
+    ) -> None:
         self._ws = ws
         self._run_id = run_id
         self._before = before
         self._emit = emit
+        self._asked = asked
         self._wish: Control = "run"
         self._wish_id = 0
         self._since = time.perf_counter()
@@ -46,7 +50,7 @@ class WorkspaceSink:
 
     def conditions(self, conditions: RunConditions) -> None:
         """Store the conditions; the first item's clock starts here, after the model is loaded."""
-        now = {**dataclasses.asdict(conditions), "machine": platform.node(), "changed": []}
+        now = {**dataclasses.asdict(conditions), **self._asked, "machine": platform.node(), "changed": []}
         if self._before is not None:
             fresh = [name for name in TIMED_BY if self._before.get(name) != now[name]]
             now["changed"] = sorted({*self._before.get("changed", ()), *fresh})

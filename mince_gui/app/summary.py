@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mince_gui.base.errors import ItemsMissingError, MinceError
+from mince_gui.report.answers import Answers
+from mince_gui.report.asking import asking_lines
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
-from mince_gui.store.runs import StoredItem
+from mince_gui.store.runs import StoredItem, StoredRun
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """`scores` are (passed, trials) over done items; `missing` maps item key to cause; times in seconds."""
+    """`scores` are (passed, trials) over done items; `missing` maps item key to cause; times in seconds.
+
+    `answers` counts what was cut, empty or did not fit; `asking` says how items were asked and scored, in words.
+    """
 
     run_id: str
     benchmark: str
@@ -29,7 +35,8 @@ class RunSummary:
     missing: Mapping[str, str]
     not_run: int
     scores: Mapping[str, tuple[float, float]]
-    capped: int
+    answers: Answers
+    asking: Mapping[str, str]
     elapsed_seconds: float | None
     first_token_seconds: float | None
     prefill_rate: float | None
@@ -61,7 +68,9 @@ class RunSummary:
                 "prefill_tokens_per_second": self.prefill_rate,
                 "decode_tokens_per_second": self.decode_rate,
             },
-            "capped": self.capped,
+            "capped": self.answers.capped,
+            "answers": self.answers.to_json(),
+            "asking": dict(self.asking),
             "ended": {"cause": self.cause, "detail": self.detail},
         }
 
@@ -88,6 +97,44 @@ def decode_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
         for i in items
         if i.output_tokens and i.output_tokens > 1 and i.decode_seconds
     )
+
+
+def conditions_of(run: StoredRun) -> dict[str, Any]:
+    """What was run on what, with what the worker does not know of; what has no meaning for this run is left out."""
+    asked = {name: run.plan.settings.get(name) for name in ("limit", "prompt_date")}
+    found = {**(run.conditions or {}), "task": run.plan.task, **{k: v for k, v in asked.items() if v is not None}}
+    if budget_of(run) is None:
+        for name in ("budget", "max_new_tokens"):
+            found.pop(name, None)
+    return found
+
+
+def answers_of(run: StoredRun, items: Sequence[StoredItem]) -> Answers:
+    """What became of the answers besides their scores."""
+    answers = Answers(budget_of(run))
+    for item in items:
+        answers = answers.counting(text=item.text, cause=item.cause, capped=item.capped, finish=item.finish)
+    return answers
+
+
+def budget_of(run: StoredRun) -> int | None:
+    """New tokens that an answer may have; None where none is generated, or where the task's was not kept."""
+    conditions = run.conditions or {}
+    found: int | None = conditions.get("budget", conditions.get("max_new_tokens"))
+    return found
+
+
+def methods_of(items: Sequence[StoredItem]) -> dict[str, int]:
+    """How the choices of the done items were scored: method -> number of items."""
+    return dict(Counter(item.method for item in items if item.state == "done" and item.method))
+
+
+def asking_of(run: StoredRun, items: Sequence[StoredItem]) -> dict[str, str]:
+    """How the items were asked and scored: name -> words."""
+    done = [item.item_key for item in items if item.state == "done"]
+    conditions, budget = conditions_of(run), budget_of(run)
+    methods = methods_of(items)
+    return dict(asking_lines(conditions, benchmark=run.plan.benchmark, budget=budget, methods=methods, keys=done))
 
 
 def require_done(summary: RunSummary) -> None:
@@ -119,7 +166,8 @@ def summarise(ws: Workspace, run_id: str) -> RunSummary:
         missing={item.item_key: item.cause or "" for item in items if item.state == "missing"},
         not_run=run.plan.items - len(items),
         scores=stored_runs.totals(ws, run.run_id),
-        capped=sum(item.capped for item in items),
+        answers=answers_of(run, items),
+        asking=asking_of(run, items),
         elapsed_seconds=run.elapsed_seconds if items else None,
         first_token_seconds=median(first_token_seconds(items)),
         prefill_rate=median(prefill_rates(items)),

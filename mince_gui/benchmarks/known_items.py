@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from mince_gui.base.canonical import sha256_text
 from mince_gui.base.paths import resources
-from mince_gui.benchmarks.facts import Benchmark
+from mince_gui.benchmarks.types import Benchmark
 
 FILE_NAME = "items.json"
 SCHEMA = 1

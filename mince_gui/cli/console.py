@@ -64,6 +64,13 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False))
 
 
+def visible(text: str) -> str:
+    """The text with everything that a terminal would obey, line ends excepted, made visible as an escape."""
+    return "".join(
+        c if c == "\n" or c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text
+    )
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Plain columns; the first `left` are aligned left, the others right."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
@@ -115,6 +122,7 @@ class LiveLine:
         scores = "  ".join(f"{_short(name)} {percent(value)}" for name, value in event.running.items())
         left = f"{duration(event.seconds_left)} left  " if event.seconds_left else ""
         missing = f"  missing {event.missing}" if event.missing else ""
+        missing += f"  capped {event.capped}" if event.capped else ""
         return f"{self._started.detail}  {event.done}/{event.total}  {self._speed()}{left}{scores}{missing}"
 
     def _speed(self) -> str:

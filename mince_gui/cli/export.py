@@ -8,25 +8,43 @@ from typing import get_args
 import click
 
 from mince_gui.app.export import Form, export_subset
+from mince_gui.app.export_run import ExportedRun, RunForm, export_run, is_run
+from mince_gui.base.errors import UsageError
 from mince_gui.cli.console import LiveLine, json_option, print_json, workspace_option
 
 
 @click.command("export")
-@click.argument("subset")
+@click.argument("name", metavar="RUN|SUBSET")
 @click.option("--as", "form", type=click.Choice(get_args(Form)), required=True, help="What to write.")
-@click.option("--task", help="lm-eval: the task that will be run, where the benchmark has several (gsm8k, ...).")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it.")
+@click.option("--task", help="A subset for lm-eval: the task that will be run, where there are several (gsm8k, ...).")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Where to write it: a file, for a run as lm-eval a folder."
+)
 @workspace_option
 @json_option
-def export_command(subset: str, form: Form, task: str | None, out: Path | None, workspace: Path, as_json: bool) -> None:
-    """Write a frozen subset (its file or name) for another tool.
+def export_command(name: str, form: Form, task: str | None, out: Path | None, workspace: Path, as_json: bool) -> None:
+    """Write a run, or a frozen subset (its file or name), for another tool.
 
     \b
-    lm-eval   the map for lm-eval's --samples; its --tasks list is printed
-    csv       position, key, category and content hash of every item
-    quark     the frozen artifact of amd-quark
+    a run as lm-eval      the folder that --log_samples writes: results_*.json and samples_*.jsonl
+    a run as csv          one row per item: answer, what each filter read, gold, verdicts, timing
+    a subset as lm-eval   the map for lm-eval's --samples; its --tasks list is printed
+    a subset as csv       position, key, category and content hash of every item
+    a subset as quark     the frozen artifact of amd-quark
+
+    Runs are named by their id (mince runs), or its beginning.
     """
-    exported = export_subset(workspace, subset, form, out=out, task=task, emit=LiveLine())
+    if is_run(workspace, name):
+        if task is not None:
+            raise UsageError("--task belongs to a subset: a run has its task.")
+        if form == "quark":
+            raise UsageError(
+                "amd-quark has no form of its own for runs.",
+                "Its loader reads lm-eval's: --as lm-eval. The subset's artifact: mince export SUBSET --as quark",
+            )
+        _told(export_run(workspace, name, form, out=out, emit=LiveLine()), form, as_json=as_json)
+        return
+    exported = export_subset(workspace, name, form, out=out, task=task, emit=LiveLine())
     if as_json:
         print_json(
             {
@@ -42,6 +60,23 @@ def export_command(subset: str, form: Form, task: str | None, out: Path | None, 
     if exported.tasks:
         click.echo("Run lm-eval with exactly these tasks (it runs the whole of a task that the map does not name):")
         click.echo(f"  --tasks {','.join(exported.tasks)} --samples {exported.path}")
+
+
+def _told(exported: ExportedRun, form: RunForm, *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "run_id": exported.run_id,
+                "items": exported.items,
+                "missing": exported.missing,
+                "path": str(exported.path),
+                "files": [str(file) for file in exported.files],
+            }
+        )
+        return
+    missing = f" ({exported.missing:,} of {exported.planned:,} are missing)" if exported.missing else ""
+    click.echo(f"{exported.run_id}: {exported.items:,} items as {form}{missing}")
+    click.echo(str(exported.path))
 
 
 COMMANDS = {"export": export_command}

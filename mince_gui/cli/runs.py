@@ -7,9 +7,13 @@ from pathlib import Path
 import click
 
 from mince_gui.app.listings import delete_run, list_runs, show_run
-from mince_gui.cli.console import json_option, print_json, table, workspace_option
+from mince_gui.app.summary import answers_of, asking_of
+from mince_gui.cli.console import json_option, print_json, table, visible, workspace_option
+from mince_gui.cli.run import print_asking
 from mince_gui.report.format import seconds as duration
-from mince_gui.store.runs import StoredRun
+from mince_gui.store.runs import StoredItem, StoredRun
+
+_ANSWER_SHOWN = 600
 
 
 def _state(run: StoredRun) -> str:
@@ -63,25 +67,43 @@ def runs_group(ctx: click.Context, workspace: Path, as_json: bool) -> None:
 
 @runs_group.command("show")
 @click.argument("run")
+@click.option("--items", "with_answers", is_flag=True, help="Show each answer, what the filters read in it, the gold.")
+@click.option("--wrong", is_flag=True, help="Only items that are wrong by at least one metric.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N of these items.")
+@click.option("--full", is_flag=True, help="Do not cut long answers.")
 @workspace_option
 @json_option
-def runs_show(run: str, workspace: Path, as_json: bool) -> None:
+def runs_show(
+    run: str, with_answers: bool, wrong: bool, limit: int | None, full: bool, workspace: Path, as_json: bool
+) -> None:
     """Show a run's items."""
     stored, items = show_run(workspace, run)
+    # Of the whole run, whichever items are shown.
+    asking, answers = asking_of(stored, items), answers_of(stored, items)
+    if wrong:
+        items = [item for item in items if any(passed < trials for passed, trials in item.scores.values())]
+    items = items[:limit]
     if as_json:
         print_json(
             {
                 "run_id": stored.run_id,
                 "state": stored.state,
                 "conditions": stored.conditions,
+                "asking": asking,
+                "answers": answers.to_json(),
                 "items": [
                     {"key": i.item_key, "state": i.state, "scores": {m: list(s) for m, s in i.scores.items()},
-                     "extracted": dict(i.extracted), "expected": i.expected, "seconds": i.wall_seconds,
-                     "cause": i.cause}
+                     "text": i.text, "picked": i.picked, "logprobs": list(i.logprobs), "method": i.method,
+                     "finish": i.finish, "extracted": dict(i.extracted), "expected": i.expected,
+                     "seconds": i.wall_seconds, "cause": i.cause}
                     for i in items
                 ],
             }
         )  # fmt: skip
+        return
+    if with_answers:
+        for item in items:
+            _print_answer(item, full=full)
         return
     rows = [
         (
@@ -96,6 +118,26 @@ def runs_show(run: str, workspace: Path, as_json: bool) -> None:
         for item in items
     ]
     click.echo(table(("item", "category", "state", "scores", "tokens", "time", "cause"), rows, left=3))
+    print_asking(asking, answers)
+
+
+def _print_answer(item: StoredItem, *, full: bool) -> None:
+    """One item: verdicts, answer, what each filter read, gold; a model's output cannot command the terminal."""
+    verdicts = "  ".join(f"{metric} {passed:g}/{trials:g}" for metric, (passed, trials) in item.scores.items())
+    click.secho(visible(f"{item.item_key}  {item.category or ''}  {verdicts or item.state}".rstrip()), bold=True)
+    if item.cause:
+        click.echo(f"  cause   {visible(item.cause)}")
+    if item.text is not None:
+        text = item.text if full or len(item.text) <= _ANSWER_SHOWN else item.text[:_ANSWER_SHOWN]
+        cut = "" if len(text) == len(item.text) else f" ... ({len(item.text) - len(text):,} more characters: --full)"
+        click.echo("  answer  " + visible(text).replace("\n", "\n          ") + cut)
+    if item.logprobs:
+        click.echo("  log-probabilities  " + "  ".join(f"{value:.3f}" for value in item.logprobs))
+    for name, read in item.extracted.items():
+        click.echo(f"  {'picked' if name == 'none' else name}  {visible(read)}")
+    if item.expected:
+        click.echo(f"  gold    {visible(item.expected)}")
+    click.echo()
 
 
 @runs_group.command("delete")

@@ -20,6 +20,7 @@ from mince_gui.cli.console import (
 from mince_gui.report.format import percent, pp
 from mince_gui.subset import SAMPLERS
 from mince_gui.subset.types import FrozenSubset
+from mince_gui.tasks.logged import task_of
 
 _PATH = click.Path(path_type=Path, exists=True)
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -105,8 +106,10 @@ def freeze_command(
 @click.command("pack")
 @click.option("--subset", help="A frozen subset: its file or its name.")
 @click.option("--all", "all_of", metavar="BENCHMARK", help="The whole benchmark instead, for full runs.")
-@click.option("--dataset", type=_PATH, required=True, help="Your dataset's file or folder.")
+@click.option("--dataset", type=_PATH, help="Your dataset's file or folder, or lm-eval logs (see above).")
 @click.option("--fewshot", type=_PATH, help="The few-shot examples (dev set), where they are not beside the dataset.")
+@click.option("--logged-prompts", is_flag=True, help="Take the prompts of an lm-eval log, whatever the benchmark.")
+@click.option("--model", metavar="NAME", help="Whose log's prompts to take, where several models' logs are there.")
 @click.option("--accept-revision", is_flag=True, help="Take items whose content differs, and record each.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it.")
 @workspace_option
@@ -114,38 +117,63 @@ def freeze_command(
 def pack_command(
     subset: str | None,
     all_of: str | None,
-    dataset: Path,
+    dataset: Path | None,
     fewshot: Path | None,
+    logged_prompts: bool,
+    model: str | None,
     accept_revision: bool,
     out: Path | None,
     workspace: Path,
     as_json: bool,
 ) -> None:
-    """Make a pack: a subset with the content needed to run it offline, checked item by item."""
-    packed = pack(
-        workspace,
-        dataset,
-        subset=subset,
-        all_of=all_of,
-        fewshot=fewshot,
-        accept_revision=accept_revision,
-        out=out,
-        emit=LiveLine(),
-    )
+    """Make a pack: a subset with the content needed to run it offline, checked item by item.
+
+    A benchmark that mince has no prompts of (any multiple_choice or generate_until task of lm-eval) needs no dataset:
+    its pack keeps the prompts of an lm-eval log (--log_samples), and is scored as that log was. That is the imported
+    log, or the one in --dataset. Our scorer must give every verdict of the log again, from the log's own responses; a
+    metric or filter that it does not is left out, and named.
+    """
+    with cancel_on_interrupt() as cancel:
+        packed = pack(
+            workspace,
+            dataset,
+            subset=subset,
+            all_of=all_of,
+            fewshot=fewshot,
+            logged_prompts=logged_prompts,
+            model=model,
+            accept_revision=accept_revision,
+            out=out,
+            emit=LiveLine(),
+            cancel=cancel,
+        )
     made = packed.pack
     if as_json:
-        print_json(
-            {
-                "name": made.subset.name,
-                "items": len(made.items),
-                "accepted": list(made.accepted_differences),
-                "unverified": list(made.unverified),
-                "path": str(packed.path),
+        body = {
+            "name": made.subset.name,
+            "items": len(made.items),
+            "accepted": list(made.accepted_differences),
+            "unverified": list(made.unverified),
+            "path": str(packed.path),
+        }
+        if made.logged is not None:
+            body["logged"] = {
+                "task": made.logged["name"],
+                "prompts_of": packed.prompts_of,
+                "metrics": list(task_of(made.logged).metrics),
+                "proven": packed.proven,
+                "left_out": list(packed.left_out),
             }
-        )
+        print_json(body)
         return
     differing = f"; {differing_words(made)}" if made.accepted_differences else ""
     click.echo(f"{made.subset.name}: {len(made.items):,} items{differing}")
+    if made.logged is not None:
+        task = task_of(made.logged)
+        click.echo(
+            f"prompts of {task.name} as logged for {packed.prompts_of}; scored: {', '.join(task.metrics)} "
+            f"({packed.proven:,} of the log's verdicts were given again, all equal)"
+        )
     click.echo(str(packed.path))
 
 

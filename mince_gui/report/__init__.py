@@ -16,7 +16,9 @@ May import: run, tasks, subset, sizing, logs, benchmarks, base.
   (`Bound.title`), the others approximate. Where items differ from the frozen ones (`RunData.accepted`) no drift is
   judged.
 - Inside is said of a run only where every metric is inside; of a part of them with the number of metrics.
-- `RunData.conditions` may hold any names and values; `limit` (a number) marks a `--limit` run.
+- `RunData.conditions` may hold any names and values; `limit` (a number) marks a `--limit` run. `asking` makes words of
+  those that say how items were asked (`asking.TOLD`); `Answers` counts what was cut, is empty or does not fit, in the
+  same words for documents, command line and window.
   `RunData.evidence` draws the P95 curve where it has `sizes` and `p95_pp` as lists of equal length (or
   `curve_pp` beside a single `p95_pp`), with `n_star`, `tau_pp`, `worst` and `pool`.
 - JSON document: `schema` "mince-gui/report", `schema_version` 1; keys are the fields of `Report` and of what it
@@ -26,6 +28,7 @@ May import: run, tasks, subset, sizing, logs, benchmarks, base.
 """
 
 from mince_gui.report import format
+from mince_gui.report.answers import Answers
 from mince_gui.report.building import build
 from mince_gui.report.documents import html_text, json_text, write
 from mince_gui.report.intervals import approximate_ratio_interval, finite_population_interval
@@ -35,7 +38,7 @@ from mince_gui.report.types import Ratio, Reference, ReferenceKind, RunData
 from mince_gui.report.words import VERDICT_WORDS
 
 __all__ = [
-    "VERDICT_WORDS", "Interval", "MetricReport", "Ratio", "Reference", "ReferenceKind", "Report", "RunData", "Speedup",
-    "Verdict", "approximate_ratio_interval", "build", "csv_text", "finite_population_interval", "format", "html_text",
-    "json_text", "markdown_text", "write",
+    "VERDICT_WORDS", "Answers", "Interval", "MetricReport", "Ratio", "Reference", "ReferenceKind", "Report", "RunData",
+    "Speedup", "Verdict", "approximate_ratio_interval", "build", "csv_text", "finite_population_interval", "format",
+    "html_text", "json_text", "markdown_text", "write",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Literal
 from mince_gui.base.errors import UsageError
 from mince_gui.benchmarks import BENCHMARKS
 from mince_gui.report import words
+from mince_gui.report.asking import asking_lines
 from mince_gui.report.bound import bound_of, number_of, quantile_of, rule_of
 from mince_gui.report.model import Content, Curve, Report, SourceLine
 from mince_gui.report.paired import paired_report
@@ -49,7 +50,11 @@ def build(
         content=Content(run.accepted, run.unverified, run.pack_sha256), sources=_sources(own_full, other),
         split=words.split_lines(run, metrics, own_full, paired), repeatability=repeats,
         paired=None if paired is None else paired_report(run, paired, facts),
-        speedup=speed, latency=latency(run), capped=run.capped, conditions=run.conditions,
+        speedup=speed, latency=latency(run), answers=run.answers, methods=run.methods,
+        asking=asking_lines(
+            run.conditions, benchmark=run.benchmark, budget=run.answers.budget, methods=run.methods, keys=run.rows
+        ),
+        conditions=run.conditions,
         curve=_curve(run),
         running=next((running_score(run, fact) for fact in facts if head is not None and fact.name == head.name), None),
         warnings=words.warnings(run, coverage, metrics, own_full, repeats, bound),

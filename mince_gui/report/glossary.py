@@ -50,6 +50,8 @@ def glossary(report: Report) -> list[tuple[str, str]]:
         ),
         ("missing", "An item without a result. It is left out of every score, never counted as wrong."),
         ("capped", "An answer that reached its token budget and was cut there; it is scored as it stands."),
+        ("empty", "An answer of nothing or only blanks; it is scored as it stands."),
+        ("does not fit", "A prompt longer than the model's ceiling allows: the item is missing, the prompt never cut."),
     ]
 
 
@@ -69,12 +71,7 @@ CONDITION_WORDS: dict[str, str] = {
     "power_mode": "power mode",
     "threads": "threads",
     "timing": "timing mode",
-    "task": "task",
     "limit": "limit of items",
-    "chat_template": "chat template",
-    "chat_template_sha256": "chat template, SHA-256",
-    "prompt_date": "date in the prompts",
-    "max_new_tokens": "token budget per answer",
     "search_options": "search options",
     "load_seconds": "model load, s (not in the wall clock)",
     "changed": "changed between sittings",

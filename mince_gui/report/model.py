@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mince_gui.base.draws import UNIFORM
+from mince_gui.report.answers import Answers
 from mince_gui.report.types import Ratio, ReferenceKind
 
 SCHEMA = "mince-gui/report"
@@ -246,7 +247,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything a document shows. `banner` is its first sentence."""
+    """Everything a document shows. `banner` is its first sentence; `asking` says how items were asked and scored."""
 
     run_id: str
     benchmark: str
@@ -269,7 +270,9 @@ class Report:
     paired: PairedReport | None
     speedup: Speedup
     latency: tuple[Latency, ...]
-    capped: int
+    answers: Answers
+    methods: Mapping[str, int]
+    asking: tuple[tuple[str, str], ...]
     conditions: Mapping[str, Any]
     curve: Curve | None
     running: Running | None
@@ -296,6 +299,8 @@ class Report:
             for key, ratio in (("full_percent", metric.full), ("other_percent", metric.other)):
                 shown[key] = None if ratio is None else ratio.percent
         body["coverage"].update(complete=self.coverage.complete, causes=self.coverage.causes())
+        body.update(asking=dict(self.asking), answers=self.answers.to_json())
+        body["capped"] = self.answers.capped
         body["speedup"]["saved_seconds"] = self.speedup.saved_seconds
         return {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **body}
 

@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mince_gui.report import format as fmt
+from mince_gui.report.asking import TOLD
 from mince_gui.report.glossary import CONDITION_WORDS
 from mince_gui.report.model import MetricReport, Report, plain
 from mince_gui.report.speed import DECODE_RATE, ITEM_WALL, PREFILL_RATE, TIME_TO_FIRST
 from mince_gui.report.words import VERDICT_WORDS
 
-_UNSET = {"threads": "chosen by ONNX Runtime", "max_new_tokens": "the task's own"}
+_UNSET = {"threads": "chosen by ONNX Runtime"}
 """Conditions that are None where nothing was asked for, and what then holds."""
 _LINE_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _FORMULA = re.compile(r"^[\s\x00]*[=+\-@＝＋－＠]|^[\t\r\n]")
@@ -34,11 +35,11 @@ def safe_cell(value: str | float | None) -> str | float:
 
 
 def condition_lines(conditions: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(name, value) of every condition, known ones first; nested ones as "outer: inner"."""
+    """(name, value) of every condition that `asking` does not tell, known ones first; nested as "outer: inner"."""
     flat: dict[str, Any] = {}
     for key, value in plain(conditions).items():
-        if key in ("chat_template_sha256", "changed") and not value:
-            continue  # no template; nothing changed between sittings
+        if key in TOLD or (key == "changed" and not value):
+            continue  # told elsewhere; nothing changed between sittings
         title = CONDITION_WORDS.get(key, key.replace("_", " "))
         if isinstance(value, dict) and value:
             flat.update({f"{title}: {inner}": value[inner] for inner in sorted(value)})
@@ -109,7 +110,10 @@ def _csv_row(report: Report, metric: MetricReport) -> dict[str, str | float | No
         "full_seconds": report.speedup.full_seconds, "subset_seconds": report.speedup.subset_seconds,
         **_medians(report),
         **{name: _condition(plain(report.conditions.get(name))) for name in ("device", "runtime", "timing")},
-        "items_capped": report.capped, "items_accepted_differing": len(report.content.accepted),
+        "asked_and_scored": " | ".join(f"{name}: {words}" for name, words in report.asking),
+        "items_capped": report.answers.capped, "items_capped_by_ceiling": report.answers.by_ceiling,
+        "items_empty": report.answers.empty, "items_not_fitting": report.answers.not_fitting,
+        "token_budget": report.answers.budget, "items_accepted_differing": len(report.content.accepted),
         "items_unverified": report.content.unverified, "pack_sha256": report.content.pack_sha256,
         "warnings": " | ".join(report.warnings),
     }  # fmt: skip
@@ -192,6 +196,7 @@ def markdown_text(report: Report) -> str:
         spread = f"{shown(item.p05)} to {shown(item.p95)}"
         lines.append(f"- {item.name}: median {shown(item.median)} ({spread} for 90 % of {item.items:,} items)")
     lines.append("")
+    lines += _md_table(["asked and scored", ""], [[md_escape(n), md_escape(v)] for n, v in report.asking])
     lines += _md_table(
         ["condition", "value"], [[md_escape(n), md_escape(v)] for n, v in condition_lines(report.conditions)]
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mince_gui.base.draws import UNIFORM
+from mince_gui.report.answers import Answers
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,6 @@ class RunData:
     prefill_rates: tuple[float, ...]
     decode_rates: tuple[float, ...]
     missing: Mapping[str, str]
-    capped: int
     conditions: Mapping[str, Any]
     created: str
     ended: str
@@ -64,6 +64,10 @@ class RunData:
     unverified: int = 0
     """How many items of the subset have no content hash, so that nothing proves their content."""
     pack_sha256: str = ""
+    answers: Answers = Answers()  # noqa: RUF009 - frozen
+    """How many answers were cut, are empty, or do not fit, and the token budget."""
+    methods: Mapping[str, int] = field(default_factory=dict)
+    """By which method the choices were scored, with the number of items; empty where text was generated."""
     run_order: tuple[str, ...] = ()
     """The keys of `rows` in the order in which they were run; empty = the subset's order."""
 

@@ -158,11 +158,12 @@ def warnings(
             f"{len(repeats.differing):,} of {repeats.common:,} items got another verdict in this run than in the full "
             "run: drift is computed from the full run's own answers, and this run's score differs from them."
         )
-    if run.capped:
-        found.append(
-            f"{run.capped:,} {'answer was' if run.capped == 1 else 'answers were'} cut at the token budget and scored "
-            "as cut."
-        )
+    found.extend(whole for _, whole in run.answers.words())
+    if bos := run.conditions.get("bos_check"):
+        found.append(f"The beginning of sequence (BOS) of the prompts is {bos}.")
+    tokens = str(run.conditions.get("token_check") or "")
+    if tokens.startswith("differ"):
+        found.append(f"The token ids of the first prompt {tokens}.")
     if bound is not None and any(metric.verdict == "outside" for metric in metrics):
         found.append(
             f"Outside the bound is expected for {bound.outside_by_chance}, even when nothing is wrong, and when the "

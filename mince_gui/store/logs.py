@@ -25,7 +25,8 @@ _ROWS_PER_STATEMENT = 100
 class StoredLog:
     """A row of the logs table, without outcomes. `scores` in percent per metric, None where all is missing.
 
-    `total_items` is the whole benchmark's number, None where neither its facts nor the log say it.
+    `total_items` is the whole benchmark's number, None where neither its facts nor the log say it. `format` is that of
+    the files, as its reader calls it.
     """
 
     log_id: int
@@ -41,6 +42,7 @@ class StoredLog:
     checks: tuple[Check, ...]
     excluded: bool
     imported_at: str
+    format: str = ""
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,7 @@ def listing(ws: Workspace, benchmark: str | None = None) -> list[StoredLog]:
                 checks=_checks(row["checks"]),
                 excluded=bool(row["excluded"]),
                 imported_at=row["imported_at"],
+                format=row["format"],
             )
         )
     return listed

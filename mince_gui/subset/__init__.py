@@ -30,6 +30,9 @@ Pack file (.mincepack, zip), schema 1: manifest.json (kind "mince-gui pack", sch
 licence, source, accepted_differences and unverified as item keys, files {name: {bytes, sha256}},
 subset as above; both lists must be what the docs and the subset's hashes give), items.jsonl (key,
 category, doc; in the subset's order), fewshot.jsonl (category, doc).
+Schema 2, only where it is needed: a logged pack's manifest has logged (the definition of `tasks.logged`) and each item
+asked (its request); docs are {} where the log has none. An item with examples of its own has examples: their places,
+from 0, among the rows of fewshot.jsonl that have no category.
 """
 
 from mince_gui.subset.clustering import Clustering, Embeddings, cluster
@@ -37,7 +40,7 @@ from mince_gui.subset.dataset import Dataset, read_dataset, read_items, text_of
 from mince_gui.subset.drawing import draw_stratified, draw_uniform, running_order, webster
 from mince_gui.subset.freezing import SAMPLERS, check_request, default_name, freeze, full_subset, is_name
 from mince_gui.subset.pack_file import SUFFIX, read_pack, write_pack
-from mince_gui.subset.packing import build_pack, differing_items, some_of
+from mince_gui.subset.packing import build_logged_pack, build_pack, differing_items, some_of
 from mince_gui.subset.positions import positions_of
 from mince_gui.subset.quark import is_artifact, read_artifact, write_artifact
 from mince_gui.subset.samples_map import samples_map
@@ -53,6 +56,7 @@ __all__ = [
     "FrozenSubset",
     "Pack",
     "PackItem",
+    "build_logged_pack",
     "build_pack",
     "bundled",
     "check_request",

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mince_gui.base.canonical import canonical_json, sha256_file, sha256_text
 from mince_gui.base.errors import InputError
-from mince_gui.benchmarks import Benchmark, answer_index
+from mince_gui.benchmarks import Benchmark, Doc
 from mince_gui.subset.dataset_files import REMEDY, Part, Row, files_are_logs, find_split, rows
 
-Doc = Mapping[str, Any]
-
-_FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "ifeval": {"key": int, "prompt": str, "instruction_id_list": list, "kwargs": list},
-    "gsm8k": {"question": str, "answer": str},
-    "mmlu": {"subject": str, "question": str, "choices": list, "answer": (int, str)},
-    "demo-choice": {"id": int, "category": str, "question": str, "choices": list, "answer": int},
-    "demo-math": {"id": int, "question": str, "answer": str},
-}
 _TEXTS = ("prompt", "question", "query", "text", "input", "problem")
-_FEWSHOT_BY = {"mmlu": "subject", "demo-choice": "category"}
+_DRAW_SEED = 1234
+"""lm-eval's default for the examples that it draws."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +24,9 @@ class Dataset:
     """A benchmark's items from files.
 
     `items` maps key to doc, in canonical order; `fewshot` maps a category to its example docs, in file
-    order. `source` names the file, `revision` is its SHA-256, or that of the names and SHA-256s of several files;
-    `fewshot_source` says both of the examples' files.
+    order; `item_fewshot` maps a key to the examples that are drawn for this item alone. `source` names the file,
+    `revision` is its SHA-256, or that of the names and SHA-256s of several files; `fewshot_source` says both of the
+    examples' files.
     """
 
     benchmark: Benchmark
@@ -41,17 +35,24 @@ class Dataset:
     source: str
     revision: str
     fewshot_source: str = ""
+    item_fewshot: Mapping[str, tuple[Doc, ...]] = field(default_factory=dict)
 
 
 def read_dataset(benchmark: Benchmark, path: Path, *, fewshot: Path | None = None) -> Dataset:
     """The items of `benchmark` in `path`, as `read_items`, with the few-shot examples that it needs.
 
     Those of MMLU and demo-choice come from `fewshot`, or from the dev split beside the items; examples without an
-    answer are left out. Raises InputError that names the file, and the line or row and field at fault.
+    answer are left out. Those of GSM8K are drawn from the train split there, if there is one: only one of its tasks
+    needs them. Raises InputError that names the file, and the line or row and field at fault.
     """
     dataset = read_items(benchmark, path)
-    examples, source = _fewshot(benchmark, path, fewshot)
-    return replace(dataset, fewshot=examples, fewshot_source=source)
+    if benchmark.data.shown_by:
+        examples, source = _fewshot(benchmark, path, fewshot)
+        return replace(dataset, fewshot=examples, fewshot_source=source)
+    if benchmark.data.drawn:
+        drawn, source = _drawn(dataset, path, fewshot)
+        return replace(dataset, item_fewshot=drawn, fewshot_source=source)
+    return dataset
 
 
 def read_items(benchmark: Benchmark, path: Path) -> Dataset:
@@ -95,13 +96,15 @@ def text_of(benchmark: Benchmark, doc: Doc) -> str:
     if name is None:
         raise KeyError(_TEXTS[0])
     choices = doc.get("choices")
+    if isinstance(choices, dict):
+        choices = choices.get("text")
     return "\n".join([doc[name], *map(str, choices if isinstance(choices, list) else ())])
 
 
 def _all_rows(benchmark: Benchmark, parts: Sequence[Part]) -> Iterator[tuple[Part, Row]]:
-    wanted = _FIELDS.get(benchmark.name)
+    wanted = benchmark.data.fields
     for part in parts:
-        for row in rows(part, None if wanted is None else (*wanted, "doc_id")):
+        for row in rows(part, (*wanted, "doc_id") if wanted else None):
             yield part, row
 
 
@@ -120,9 +123,7 @@ def _named(path: Path, parts: Sequence[Part]) -> tuple[str, str]:
 
 def _fewshot(benchmark: Benchmark, path: Path, given: Path | None) -> tuple[dict[str, tuple[Doc, ...]], str]:
     """The examples by category, and their files in words."""
-    by = _FEWSHOT_BY.get(benchmark.name)
-    if by is None:
-        return {}, ""
+    by = benchmark.data.shown_by
     folder = path if path.is_dir() else path.parent
     places = [folder, folder.parent] if given is None else [given]
     place, dev = next(((place, dev) for place in places if (dev := find_split(benchmark, place, "dev"))), (folder, ()))
@@ -146,11 +147,37 @@ def _fewshot(benchmark: Benchmark, path: Path, given: Path | None) -> tuple[dict
     return {category: tuple(docs) for category, docs in found.items()}, f"{name} (SHA-256 {revision})"
 
 
+def _drawn(dataset: Dataset, path: Path, given: Path | None) -> tuple[dict[str, tuple[Doc, ...]], str]:
+    """The examples by item key as lm-eval draws them in a run of all items, and their files in words.
+
+    One generator goes on from item to item in the order of doc_id, so that each item has the same examples however many
+    of the items are run here; lm-eval itself draws others where `--samples` leaves items out before it.
+    """
+    benchmark, n = dataset.benchmark, dataset.benchmark.data.drawn
+    folder = path if path.is_dir() else path.parent
+    places = [given] if given is not None else [folder, folder.parent] if folder.name == "test" else [folder]
+    place, train = next(((at, found) for at in places if (found := find_split(benchmark, at, "train"))), (folder, ()))
+    if not train and given is None:
+        return {}, ""
+    docs = [_checked(row, benchmark) for _, row in _all_rows(benchmark, train)]
+    if len(docs) < n:
+        raise InputError(
+            f"{place}: {len(docs)} training examples; {n} are drawn for each item of {benchmark.title}.",
+            "Put the training set beside the test set, or name it with --fewshot PATH.",
+        )
+    draw = random.Random(_DRAW_SEED)
+    last = max(int(key) for key in dataset.items)
+    examples = [tuple(docs[place] for place in draw.sample(range(len(docs)), n)) for _ in range(last + 1)]
+    name, revision = _named(place, train)
+    drawn = {key: examples[int(key)] for key in dataset.items}
+    return drawn, f"{name} (SHA-256 {revision}), {n} of {len(docs):,} rows drawn for each item"
+
+
 def _checked(row: Row, benchmark: Benchmark) -> Doc:
-    """The doc with the fields of its benchmark; an answer given as a letter becomes its index."""
+    """The doc with the fields of its benchmark, in the form that the tasks take."""
     doc, where = row.body, row.where
-    wanted = _FIELDS.get(benchmark.name)
-    if wanted is None:
+    wanted = benchmark.data.fields
+    if not wanted:
         return _plain(doc, where)
     if benchmark.subjects and row.subject is not None:
         if doc.get("subject") not in (None, "", row.subject):
@@ -167,27 +194,10 @@ def _checked(row: Row, benchmark: Benchmark) -> Doc:
             raise InputError(f"{where}: '{name}' is not what a {benchmark.title} item holds there.", REMEDY)
     if benchmark.subjects and doc["subject"] not in benchmark.subjects:
         raise InputError(f"{where}: {doc['subject'][:40]!r} is no subject of {benchmark.title}.", REMEDY)
-    if "choices" in wanted:
-        choices, answer = doc["choices"], doc["answer"]
-        if isinstance(answer, str):
-            answer = answer_index(answer)
-        if not all(isinstance(choice, str) for choice in choices) or answer is None or not 0 <= answer < len(choices):
-            raise InputError(f"{where}: 'choices' are not texts, or 'answer' is none of them.", REMEDY)
-        return {**doc, "answer": answer}
-    return {**doc, "kwargs": [_arguments(entry, where) for entry in doc["kwargs"]]} if "kwargs" in wanted else doc
-
-
-def _arguments(entry: Any, where: str) -> dict[str, Any]:
-    """One instruction's arguments without the nulls of Parquet's common columns."""
-    if entry is None:
-        return {}
-    if not isinstance(entry, dict):
-        raise InputError(f"{where}: 'kwargs' is not a list of objects.", REMEDY)
-    return {name: _whole(value) for name, value in entry.items() if value is not None}
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    try:
+        return benchmark.data.tidied(doc)
+    except ValueError as error:
+        raise InputError(f"{where}: {error}.", REMEDY) from error
 
 
 def _plain(doc: dict[str, Any], where: str) -> Doc:

@@ -1,9 +1,9 @@
 """A benchmark's dataset as people have it: which files of a folder are it, and their rows.
 
 Layouts that are known, by their place under the folder that the user names:
-- JSON lines, plain or gzipped: test.jsonl, dev.jsonl; google/IFEval's ifeval_input_data.jsonl;
+- JSON lines, plain or gzipped: test.jsonl, dev.jsonl, train.jsonl; what the benchmark's publisher calls them otherwise;
 - Parquet as on Hugging Face: test-00000-of-00001.parquet or test/0000.parquet, in the folder itself or in that of a
-  configuration (main, all, default, data); MMLU also in one folder per subject;
+  configuration (main, all, default, data, as the benchmark declares); MMLU also in one folder per subject;
 - the original CSV tree of MMLU: test/<subject>_test.csv and dev/<subject>_dev.csv, no header;
 - lm-eval logs that carry the docs: samples_<task>_<time>.jsonl.
 """
@@ -23,17 +23,13 @@ from mince_gui.base.errors import InputError
 from mince_gui.benchmarks import Benchmark
 from mince_gui.subset.jsonfile import parse_object
 
-Split = Literal["test", "dev"]
+Split = Literal["test", "dev", "train"]
 
 REMEDY = (
     "Choose the benchmark's own test set: JSON lines (.jsonl, .jsonl.gz), Parquet, MMLU's CSV files, or lm-eval logs "
     "with docs."
 )
 _LARGEST = 1 << 30
-_CONFIGS = {"gsm8k": ("", "main/", "data/", "grade_school_math/data/"), "mmlu": ("", "all/", "data/")}
-_USUAL_CONFIGS = ("", "default/", "data/")
-_OWN_NAMES = {"ifeval": ("ifeval_input_data.jsonl", "input_data.jsonl")}
-_SPLITS: dict[tuple[str, Split], tuple[str, ...]] = {("ifeval", "test"): ("test", "train")}
 _CSV_COLUMNS = 6
 _BATCH = 1_000
 
@@ -61,9 +57,10 @@ def find_split(benchmark: Benchmark, path: Path, split: Split) -> tuple[Part, ..
     """The files of the split in `path`, a file or a folder, in order; empty where there are none."""
     if not path.is_dir():
         return (_part(benchmark, path, split),)
-    names = _SPLITS.get((benchmark.name, split), (split,))
-    for config, name in itertools.product(_CONFIGS.get(benchmark.name, _USUAL_CONFIGS), names):
-        if found := _in_config(path / config, name, _OWN_NAMES.get(benchmark.name, ()) if split == "test" else ()):
+    data = benchmark.data
+    names, own_names = (data.test_splits, data.own_names) if split == "test" else ((split,), ())
+    for config, name in itertools.product(data.folders, names):
+        if found := _in_config(path / config, name, own_names):
             return tuple(Part(file) for file in found)
     if benchmark.subjects:
         return _by_subject(benchmark, path, split) or _csv_tree(path, split) or _logs(benchmark, path, split)

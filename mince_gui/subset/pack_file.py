@@ -1,4 +1,8 @@
-"""A pack as one file, `.mincepack`: a zip of manifest.json, items.jsonl and fewshot.jsonl, verified on every read."""
+"""A pack as one file, `.mincepack`: a zip of manifest.json, items.jsonl and fewshot.jsonl, verified on every read.
+
+The room's docstring describes both schemas. The logged definition and the items' requests are read here as JSON objects
+alone: `tasks.logged` checks every field of them before they are used.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,7 @@ from mince_gui.benchmarks import of_task
 from mince_gui.subset.jsonfile import Fields, parse_object
 from mince_gui.subset.packing import is_doc_of, item_hash, misplaced
 from mince_gui.subset.subset_file import subset_from_json, subset_to_json
-from mince_gui.subset.types import SCHEMA, FrozenSubset, Pack, PackItem
+from mince_gui.subset.types import PACK_SCHEMA, SCHEMA, FrozenSubset, Pack, PackItem
 
 KIND = "mince-gui pack"
 SUFFIX = ".mincepack"
@@ -31,13 +35,24 @@ _REMEDY = "Make the pack again with mince pack, or take the original file."
 
 
 def write_pack(path: Path, pack: Pack) -> None:
-    """Write `pack` to `path` (atomic). Equal packs give equal bytes."""
-    items = [{"key": item.key, "category": item.category, "doc": item.doc} for item in pack.items]
-    examples = [{"category": category, "doc": doc} for category, docs in pack.fewshot.items() for doc in docs]
+    """Write `pack` to `path` (atomic). Equal packs give equal bytes. Raises InputError for one that is too large."""
+    own: dict[int, tuple[int, Mapping[str, Any]]] = {}
+    items = [_item_row(pack, item, own) for item in pack.items]
+    examples: list[dict[str, Any]] = [
+        {"category": category, "doc": doc} for category, docs in pack.fewshot.items() for doc in docs
+    ]
+    examples += [{"doc": doc} for _, doc in own.values()]
     members = {_ITEMS: _lines(items), _FEWSHOT: _lines(examples)}
+    for name, raw in members.items():
+        if len(raw) > _LIMITS[name]:
+            raise InputError(
+                f"{pack.subset.name}: {name} would have {len(raw) >> 20} MB; {_LIMITS[name] >> 20} MB is the most that "
+                "a pack holds.",
+                "Pack a subset of it: mince freeze, then mince pack --subset.",
+            )
     manifest = {
         "kind": KIND,
-        "schema": SCHEMA,
+        "schema": SCHEMA if pack.logged is None and not own else PACK_SCHEMA,
         "tool_version": __version__,
         "licence": pack.licence,
         "source": pack.source,
@@ -48,6 +63,8 @@ def write_pack(path: Path, pack: Pack) -> None:
         },
         "subset": subset_to_json(pack.subset),
     }
+    if pack.logged is not None:
+        manifest["logged"] = dict(pack.logged)
     text = json.dumps(manifest, ensure_ascii=True, indent=1, allow_nan=False) + "\n"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -74,8 +91,8 @@ def read_pack(path: Path) -> Pack:
     manifest = Fields(parse_object(raw[_MANIFEST], f"{path}, {_MANIFEST}", _REMEDY), f"{path}, {_MANIFEST}", _REMEDY)
     if manifest.body.get("kind") != KIND:
         raise manifest.refuse("this is no pack manifest.")
-    if (schema := manifest.whole("schema", 1)) != SCHEMA:
-        raise manifest.refuse(f"pack schema {schema}; this version reads schema {SCHEMA}.")
+    if (schema := manifest.whole("schema", 1)) not in (SCHEMA, PACK_SCHEMA):
+        raise manifest.refuse(f"pack schema {schema}; this version reads schemas {SCHEMA} and {PACK_SCHEMA}.")
     files = manifest.object("files")
     for name in (_ITEMS, _FEWSHOT):
         stated = files.get(name)
@@ -84,10 +101,15 @@ def read_pack(path: Path) -> Pack:
             raise InputError(f"{path}: {name} is not what the manifest says (size or SHA-256).", _REMEDY)
     subset = subset_from_json(manifest.object("subset"), f"{path}, subset")
     accepted = manifest.texts("accepted_differences")
+    logged = manifest.object("logged") if schema == PACK_SCHEMA and "logged" in manifest.body else None
+    fewshot, own = _fewshot(raw[_FEWSHOT], path, schema)
+    items, item_fewshot = _items(raw[_ITEMS], subset, path, own, logged is not None)
     pack = Pack(
         subset=subset,
-        items=_items(raw[_ITEMS], subset, path),
-        fewshot=_fewshot(raw[_FEWSHOT], path),
+        items=items,
+        fewshot=fewshot,
+        item_fewshot=item_fewshot,
+        logged=logged,
         licence=manifest.text("licence"),
         accepted_differences=accepted,
         source=manifest.text("source"),
@@ -96,6 +118,32 @@ def read_pack(path: Path) -> Pack:
     if manifest.texts("unverified") != pack.unverified:
         raise manifest.refuse("'unverified' does not list the items that the subset has no hash for.")
     return pack
+
+
+def logged_definition(path: Path) -> Mapping[str, Any] | None:
+    """What the manifest of a pack says of its logged task, unchecked, without the items being read; None without one.
+
+    Raises InputError for a file that is no pack.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_members(archive, path)
+            raw = archive.read(_MANIFEST)
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise InputError(f"{path} is not a whole pack file: {error}.", _REMEDY) from error
+    manifest = Fields(parse_object(raw, f"{path}, {_MANIFEST}", _REMEDY), f"{path}, {_MANIFEST}", _REMEDY)
+    return manifest.object("logged") if "logged" in manifest.body else None
+
+
+def _item_row(pack: Pack, item: PackItem, own: dict[int, tuple[int, Mapping[str, Any]]]) -> dict[str, Any]:
+    """The item's row; examples of its own are put into `own` once each, by identity, and named by their place there."""
+    row: dict[str, Any] = {"key": item.key, "category": item.category, "doc": item.doc}
+    if pack.logged is not None:
+        row["asked"] = item.asked
+    if item.key in pack.item_fewshot:
+        shown = pack.item_fewshot[item.key]
+        row["examples"] = [own.setdefault(id(doc), (len(own), doc))[0] for doc in shown]
+    return row
 
 
 def _lines(rows: list[dict[str, Any]]) -> bytes:
@@ -126,17 +174,27 @@ def _rows(raw: bytes, name: str, path: Path) -> Iterator[Fields]:
         yield Fields(parse_object(line, where, _REMEDY), where, _REMEDY)
 
 
-def _items(raw: bytes, subset: FrozenSubset, path: Path) -> tuple[PackItem, ...]:
+def _items(
+    raw: bytes, subset: FrozenSubset, path: Path, own: Sequence[Mapping[str, Any]], is_logged: bool
+) -> tuple[tuple[PackItem, ...], dict[str, tuple[Mapping[str, Any], ...]]]:
+    """The items, and by key the examples of `own` that are shown before each."""
     items: list[PackItem] = []
+    shown: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for row in _rows(raw, _ITEMS, path):
         category = None if row.body.get("category") is None else row.text("category")
-        items.append(PackItem(row.text("key"), category, row.object("doc")))
+        asked = row.object("asked") if is_logged else None
+        items.append(PackItem(row.text("key"), category, row.object("doc"), asked))
+        places = row.body.get("examples") if own else None
+        if places is not None:
+            if not isinstance(places, list) or not all(type(i) is int and 0 <= i < len(own) for i in places):
+                raise row.refuse("'examples' names what is not in the pack.")
+            shown[items[-1].key] = tuple(own[i] for i in places)
     if len(items) != subset.n:
         raise InputError(f"{path}: {_ITEMS} holds {len(items)} items, the subset {subset.n}.", _REMEDY)
     for item, key in zip(items, subset.item_keys, strict=True):
         if item.key != key:
             raise InputError(f"{path}: {_ITEMS} holds item {item.key} where the subset has {key}.", _REMEDY)
-    return tuple(items)
+    return tuple(items), shown
 
 
 def _check_contents(pack: Pack, path: Path) -> None:
@@ -159,8 +217,15 @@ def _check_contents(pack: Pack, path: Path) -> None:
         )
 
 
-def _fewshot(raw: bytes, path: Path) -> Mapping[str, tuple[Mapping[str, Any], ...]]:
+def _fewshot(
+    raw: bytes, path: Path, schema: int
+) -> tuple[dict[str, tuple[Mapping[str, Any], ...]], tuple[Mapping[str, Any], ...]]:
+    """The examples by category, and those without one, which single items name."""
     found: dict[str, list[Mapping[str, Any]]] = {}
+    own: list[Mapping[str, Any]] = []
     for row in _rows(raw, _FEWSHOT, path):
-        found.setdefault(row.text("category"), []).append(row.object("doc"))
-    return {category: tuple(docs) for category, docs in found.items()}
+        if "category" in row.body or schema == SCHEMA:
+            found.setdefault(row.text("category"), []).append(row.object("doc"))
+        else:
+            own.append(row.object("doc"))
+    return {category: tuple(docs) for category, docs in found.items()}, tuple(own)

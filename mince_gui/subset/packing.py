@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from mince_gui.base.errors import InputError
-from mince_gui.benchmarks import Benchmark, content_hash, item_key_of
-from mince_gui.subset.dataset import Dataset, Doc
+from mince_gui.benchmarks import Benchmark, Doc, content_hash, item_key_of
+from mince_gui.subset.dataset import Dataset
 from mince_gui.subset.types import FrozenSubset, Pack, PackItem
 
 _EXAMPLES = 5
@@ -72,11 +74,40 @@ def build_pack(subset: FrozenSubset, dataset: Dataset, *, accept_revision: bool 
         subset=subset,
         items=items,
         fewshot=fewshot,
+        item_fewshot={key: dataset.item_fewshot[key] for key in subset.item_keys if key in dataset.item_fewshot},
         licence=f"{benchmark.dataset}: {benchmark.licence}" if benchmark.licence else "",
         accepted_differences=tuple(differing),
         source=f"{dataset.source} (SHA-256 {dataset.revision})"
         + (f"; few-shot {dataset.fewshot_source}" if dataset.fewshot_source else ""),
     )
+
+
+def build_logged_pack(
+    subset: FrozenSubset,
+    dataset: Dataset,
+    asked: Mapping[str, Mapping[str, Any]],
+    logged: Mapping[str, Any],
+    *,
+    accept_revision: bool = False,
+) -> Pack:
+    """As `build_pack`, with each item's logged request and their definition. `dataset` holds the log's docs.
+
+    A doc that the log lacks is {}: such an item can be run where the subset has no hash for it, and stays `unverified`.
+    Raises InputError as `build_pack` does, and where items have a hash and the log has no doc to prove them by.
+    """
+    without = [
+        key
+        for key, known in zip(subset.item_keys, subset.hashes, strict=True)
+        if known is not None and dataset.items.get(key) == {}
+    ]
+    if without:
+        raise InputError(
+            f"{dataset.source} carries no docs, so nothing shows that its requests are those of the items of "
+            f"{subset.name}: {some_of(without)}.",
+            "Take another model's log, one with docs: --dataset LOGS or --model NAME.",
+        )
+    pack = build_pack(subset, replace(dataset, fewshot={}, item_fewshot={}), accept_revision=accept_revision)
+    return replace(pack, items=tuple(replace(item, asked=asked[item.key]) for item in pack.items), logged=logged)
 
 
 def differing_items(dataset: Dataset, item_keys: Sequence[str], hashes: Sequence[str | None]) -> list[str]:

@@ -18,7 +18,7 @@ def samples_map(subset: FrozenSubset, task: str | None = None) -> dict[str, list
     Raises UsageError for a task of another benchmark, InputError where an item's place in its task is not known.
     """
     benchmark = of_task(subset.benchmark)
-    if benchmark.name.startswith("demo-"):
+    if not benchmark.in_lm_eval:
         raise UsageError(f"lm-eval has no task for {benchmark.title}.", "Export it as csv.")
     if benchmark.subjects:
         if task not in (None, benchmark.name):

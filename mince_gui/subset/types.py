@@ -9,7 +9,10 @@ from typing import Any
 from mince_gui.base.draws import bound_title
 
 SCHEMA = 1
-"""Version of the subset file and of the pack's manifest."""
+"""Version of the subset file, and of the manifest of a pack that carries docs alone."""
+
+PACK_SCHEMA = 2
+"""Version of the manifest of a pack with logged requests, or with few-shot docs of single items."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,15 @@ class FrozenSubset:
 
 @dataclass(frozen=True)
 class PackItem:
-    """One item with the content needed to run it offline."""
+    """One item with the content needed to run it offline.
+
+    `asked` is the request as an lm-eval log has it (see `tasks.logged`), None where a task makes it from the doc.
+    """
 
     key: str
     category: str | None
     doc: Mapping[str, Any]
+    asked: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,9 @@ class Pack:
     """A subset plus docs and few-shot examples. `fewshot` maps a category (or "") to example docs, in order.
 
     `accepted_differences` are keys of items whose content differs from the subset's hash and was
-    accepted; `source` names the dataset file and its SHA-256.
+    accepted; `source` names the dataset file and its SHA-256. `logged` is the definition of the task whose requests the
+    items carry (JSON, see `tasks.logged`), None where a native task asks. `item_fewshot` maps an item's key to few-shot
+    docs of its own, in order, before those of `fewshot`.
     """
 
     subset: FrozenSubset
@@ -79,6 +88,8 @@ class Pack:
     licence: str = ""
     accepted_differences: tuple[str, ...] = ()
     source: str = ""
+    logged: Mapping[str, Any] | None = None
+    item_fewshot: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
 
     @property
     def unverified(self) -> tuple[str, ...]:

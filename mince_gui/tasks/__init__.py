@@ -7,13 +7,14 @@ May import: base, benchmarks, logs, sizing, subset.
 A task is stateless and has `name`, `benchmark`, `metrics`, `uses_chat`, `kind`, `shots`, `request`, `score` (see
 `types.Task`).
 Prompts, stop strings, budgets, filters and verdicts are those of lm-eval 0.4.13, which is not imported.
-Few-shot docs are what `shots` says: 5 dev rows per subject for MMLU, 2 per category for demo_choice; gsm8k_cot and
-gsm8k_cot_llama carry their own. lm-eval's task gsm8k (5 training rows) is defined and not in the registry: no pack
-carries training rows yet, so the name gives the benchmark's default task. A choice task takes the
-first docs of the item's own topic, so the docs of all topics may be handed over together.
+Few-shot docs are what `shots` says: 5 dev rows per subject for MMLU, 2 per category for demo_choice, for gsm8k the 5
+training rows that lm-eval draws for the very item; gsm8k_cot and gsm8k_cot_llama carry their own. A choice task takes
+the first docs of the item's own topic, so the docs of all topics may be handed over together.
 
-To add a benchmark: one module that builds its task (from `choice`, `word_problems` or on its own), and one entry in
-`registry`.
+To add a benchmark: one module in `benchmarks.declared` that says how it asks (its docstring tells how, and
+`benchmarks.declared.arc_challenge` shows it), and its line in `benchmarks.registry`. Nothing is written here:
+`registry` makes a `MultipleChoice` of each declared `ChoicePrompt` and an `ExactMatch` of each `TextPrompt`. Only where
+answers are scored by code of their own (IFEVAL), a module here holds the task, named in `registry`.
 """
 
 from mince_gui.tasks.chat import ChatTemplate, load_template

@@ -1,4 +1,4 @@
-"""Four-choice questions as lm-eval puts them: MMLU and the demo."""
+"""Tasks that weigh given answers after a question, of every benchmark that declares a `ChoicePrompt`."""
 
 from __future__ import annotations
 
@@ -8,49 +8,36 @@ from itertools import islice
 from typing import Literal
 
 from mince_gui.base.errors import InputError, MinceError
-from mince_gui.tasks.parts import Turn, text_field, to_prompt
+from mince_gui.benchmarks import Benchmark, ChoicePrompt, text_field
+from mince_gui.tasks.parts import Turn, to_prompt
 from mince_gui.tasks.types import Answer, Doc, Render, Request, Scored
-
-_LETTERS = ("A", "B", "C", "D")
-
-
-def _texts(doc: Doc) -> tuple[str, ...]:
-    choices = doc.get("choices")
-    if not isinstance(choices, Sequence) or isinstance(choices, str) or len(choices) != len(_LETTERS):
-        raise InputError("An item has no list of four 'choices'.", "Check that the dataset belongs to this benchmark.")
-    return tuple(str(choice) for choice in choices)
-
-
-def _gold(doc: Doc) -> int:
-    answer = doc.get("answer")
-    if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < len(_LETTERS):
-        raise InputError(f"An item's 'answer' is {answer!r}, not 0 to 3.", "Check the dataset's file.")
-    return answer
 
 
 @dataclass(frozen=True)
 class MultipleChoice:
-    """Questions with four choices; the likeliest continuation is the answer.
+    """Questions with choices; the likeliest continuation is the answer.
 
-    `continuation` says what is weighed after "Answer:": the letters A to D of the choices, one a line (MMLU),
-    or the choices' own texts, listed in one line (the demo).
-
-    `topic_field` names the doc's field that the description speaks of and that few-shot docs must share;
-    `topic` is the topic where the docs lack the field (a task of one subject). Few-shot docs are the first
-    `shots` of the item's topic in the order given; a doc without a known answer cannot be shown and is passed over.
+    Few-shot docs are the first `shots` of the item's topic in the order given; one without a known answer cannot be
+    shown and is passed over.
     """
 
-    name: str
-    benchmark: str
-    topic_field: str
-    shots: int
-    topic: str | None = None
-    continuation: Literal["letters", "texts"] = "letters"
+    of: Benchmark
+    prompt: ChoicePrompt
+
+    @property
+    def name(self) -> str:
+        """The lm-eval task's name."""
+        return self.prompt.task
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark that declares the prompt."""
+        return self.of.name
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Accuracy."""
-        return ("acc",)
+        """acc: the likeliest choice is right; acc_norm: the likeliest by the character is."""
+        return tuple(metric.name for metric in self.of.metrics)
 
     @property
     def uses_chat(self) -> bool:
@@ -62,6 +49,11 @@ class MultipleChoice:
         """Choices are weighed, nothing is generated."""
         return "choice"
 
+    @property
+    def shots(self) -> int:
+        """As declared."""
+        return self.prompt.shots
+
     def request(
         self, doc: Doc, fewshot: Sequence[Doc], *, render: Render | None, max_new_tokens: int | None
     ) -> Request:
@@ -70,33 +62,25 @@ class MultipleChoice:
         Fewer examples than `shots` are used where the topic has no more; none at all is refused with InputError.
         With a chat template the answers follow without a blank, as in lm-eval, and there is no shared prefix.
         """
-        topic = self.topic or text_field(doc, self.topic_field)
-        about = topic.replace("_", " ")
-        turns = [Turn("system", f"The following are multiple choice questions (with answers) about {about}.\n\n")]
+        asked, turns = self.prompt, []
+        topic = asked.topic or (text_field(doc, self.of.data.shown_by) if self.of.data.shown_by else "")
+        if asked.about:
+            turns.append(Turn("system", asked.about.format(topic=topic.replace("_", " "))))
         for shot in self._shots_for(topic, fewshot):
-            turns.append(Turn("user", self._question(shot), " "))
-            turns.append(Turn("assistant", self._answers(shot)[_gold(shot)], "\n\n"))
-        own = Turn("user", self._question(doc))
-        answers = self._answers(doc)
+            turns.append(Turn("user", asked.question(shot), " "))
+            turns.append(Turn("assistant", asked.choices(shot)[asked.gold(shot)], "\n\n"))
+        own = Turn("user", asked.question(doc))
+        answers = tuple(asked.choices(doc))
         if render is not None:
             return Request("choice", to_prompt([*turns, own], render), choices=answers)
         prefix = to_prompt(turns, None)
         return Request("choice", prefix + own.content, tuple(f" {answer}" for answer in answers), prefix=prefix)
 
-    def _question(self, doc: Doc) -> str:
-        if self.continuation == "letters":
-            options = "\n".join(f"{letter}. {text}" for letter, text in zip(_LETTERS, _texts(doc), strict=True))
-        else:
-            options = f"Options: {', '.join(_texts(doc))}"
-        return f"{text_field(doc, 'question').strip()}\n{options}\nAnswer:"
-
-    def _answers(self, doc: Doc) -> tuple[str, ...]:
-        return _LETTERS if self.continuation == "letters" else _texts(doc)
-
     def _shots_for(self, topic: str, fewshot: Sequence[Doc]) -> list[Doc]:
-        fitting = (
-            shot for shot in fewshot if shot.get(self.topic_field, topic) == topic and shot.get("answer") is not None
-        )
+        if not self.shots:
+            return []
+        by = self.of.data.shown_by
+        fitting = (shot for shot in fewshot if shot.get(by, topic) == topic and shot.get("answer") is not None)
         shots = list(islice(fitting, self.shots))
         if not shots:
             raise InputError(
@@ -106,12 +90,28 @@ class MultipleChoice:
         return shots
 
     def score(self, doc: Doc, answer: Answer) -> Scored:
-        """Accuracy of one item: 0 or 1 of 1; `extracted` and `expected` are letters or texts."""
-        gold, answers = _gold(doc), self._answers(doc)
-        if answer.picked is None or not 0 <= answer.picked < len(_LETTERS):
+        """Each metric 0 or 1 of 1; `extracted` (by acc) and `expected` are the choices themselves.
+
+        Raises MinceError where no choice was picked, or where acc_norm lacks the choices' log-probabilities.
+        """
+        gold, answers = self.prompt.gold(doc), self.prompt.choices(doc)
+        if answer.picked is None or not 0 <= answer.picked < len(answers):
             raise MinceError(f"There is no picked choice to score ({answer.picked}).", "Run the item again.")
+        picks = {"acc": answer.picked}
+        if "acc_norm" in self.metrics:
+            picks["acc_norm"] = _likeliest_by_character(answers, answer.logprobs)
         return Scored(
-            scores={"acc": (float(answer.picked == gold), 1.0)},
+            scores={metric: (float(pick == gold), 1.0) for metric, pick in picks.items()},
             extracted={"none": answers[answer.picked]},
             expected=answers[gold],
         )
+
+
+def _likeliest_by_character(answers: Sequence[str], logprobs: Sequence[float]) -> int:
+    """The first of the choices with the highest log-probability per character; one without characters is never it."""
+    if len(logprobs) != len(answers):
+        raise MinceError(
+            f"There are {len(logprobs)} log-probabilities for {len(answers)} choices.", "Run the item again."
+        )
+    each = [value / len(text) if text else float("-inf") for text, value in zip(answers, logprobs, strict=True)]
+    return each.index(max(each))

@@ -1,4 +1,4 @@
-"""What every task needs: fields of a doc, turns of a prompt, the text of an answer."""
+"""What every task needs: turns of a prompt, the text of an answer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from mince_gui.base.errors import InputError, MinceError
-from mince_gui.tasks.types import Answer, Doc, Render
+from mince_gui.base.errors import MinceError
+from mince_gui.tasks.types import Answer, Render
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,6 @@ def to_prompt(turns: Sequence[Turn], render: Render | None) -> str:
     if render is None:
         return "".join(turn.content + turn.after for turn in turns)
     return render([{"role": turn.role, "content": turn.content} for turn in turns])
-
-
-def text_field(doc: Doc, name: str) -> str:
-    """The text `doc[name]`. Raises InputError where it is missing or not text."""
-    value = doc.get(name)
-    if not isinstance(value, str):
-        raise InputError(
-            f"An item has no text '{name}' (it has: {', '.join(sorted(doc))}).",
-            "Check that the dataset belongs to this benchmark.",
-        )
-    return value
 
 
 def given_text(answer: Answer) -> str:

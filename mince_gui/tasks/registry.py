@@ -1,21 +1,28 @@
-"""Every task by name."""
+"""Every task by name: one for each declared prompt, and those that are scored by code of their own."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from mince_gui.base.errors import UsageError
-from mince_gui.benchmarks import BENCHMARKS
-from mince_gui.tasks import demo, gsm8k, mmlu
+from mince_gui.benchmarks import BENCHMARKS, Benchmark, ChoicePrompt, TextPrompt
+from mince_gui.tasks.choice import MultipleChoice
+from mince_gui.tasks.exact_match import ExactMatch
 from mince_gui.tasks.ifeval.task import Ifeval
 from mince_gui.tasks.types import Task
 
 
+def _declared(benchmark: Benchmark, asked: ChoicePrompt | TextPrompt) -> Task:
+    return MultipleChoice(benchmark, asked) if isinstance(asked, ChoicePrompt) else ExactMatch(benchmark, asked)
+
+
 @cache
 def _tasks() -> dict[str, Task]:
-    # Packs carry no training rows of GSM8K yet: a task that shows some cannot be run.
-    word_problems = [task for task in gsm8k.tasks() if not task.shots]
-    every: list[Task] = [Ifeval(), Ifeval("leaderboard_ifeval"), *word_problems, *mmlu.tasks(), *demo.tasks()]
+    every: list[Task] = [
+        Ifeval(),
+        Ifeval("leaderboard_ifeval"),
+        *(_declared(benchmark, asked) for benchmark in BENCHMARKS.values() for asked in benchmark.prompts),
+    ]
     return {task.name: task for task in every}
 
 
@@ -25,11 +32,12 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Task:
-    """The task of that name; a benchmark's name (any case) gives its default task.
+    """The task of that name (any case); a benchmark's name that is no task's gives its default task.
 
-    Raises UsageError, which lists the names.
+    "gsm8k" is the task of that name, with five training examples; the default of that benchmark is
+    `BENCHMARKS["gsm8k"].default_task`. Raises UsageError, which lists the names.
     """
-    task = _tasks().get(name)
+    task = _tasks().get(name.lower())
     if task is not None:
         return task
     benchmark = BENCHMARKS.get(name.lower())

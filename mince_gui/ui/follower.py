@@ -6,11 +6,13 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from mince_gui.app.report import own_full_run
+from mince_gui.app.summary import budget_of
 from mince_gui.base.draws import UNIFORM
 from mince_gui.base.errors import MinceError
 from mince_gui.base.events import Ended, Event, ItemDone, Progress, Started, Warned, from_json
@@ -114,6 +116,8 @@ class _View:
             fresh=tuple(fresh),
             anew=anew,
             scores=self._trail.scores(self._full or {}),
+            # The budget is known once the model is loaded.
+            answers=replace(self._trail.answers, budget=budget_of(run)),
             seconds_left=self._left if run.state in ("running", "paused") else None,
             phase=self._phase if run.state in ("started", "running") else "",
             notices=tuple(self._notices),

@@ -103,6 +103,18 @@ def benchmarks(workspace: Path) -> list[tuple[str, str, int]]:
     return sorted(found, key=lambda entry: (-entry[2], entry[1]))
 
 
+def prompts_of_logs(workspace: Path) -> dict[str, tuple[str, ...]]:
+    """Benchmark -> the models whose imported lm-eval logs may hold its prompts."""
+    from mince_gui.logs.lm_eval import FORMAT
+
+    models: dict[str, set[str]] = {}
+    with Workspace(workspace) as ws:
+        for log in stored_logs.listing(ws):
+            if log.format == FORMAT:
+                models.setdefault(log.benchmark, set()).add(log.model)
+    return {benchmark: tuple(sorted(names)) for benchmark, names in models.items()}
+
+
 def pool(workspace: Path, benchmark: str) -> Pool:
     """The pool of one benchmark with its newest sizing, unless logs changed since."""
     from mince_gui.app.size import calibration, is_of
@@ -187,17 +199,20 @@ def judge(workspace: Path, run: StoredRun) -> Judged:
 class RunChoices:
     """What a run can be asked for: model folders known from earlier runs, packs, and how long items took.
 
-    `seconds` maps (model folder, benchmark) to seconds per item.
+    `seconds` maps (model folder, benchmark) to seconds per item; `tasks` maps a pack's name to the tasks that can ask
+    its items, the default first (one alone where the pack carries logged prompts).
     """
 
     models: tuple[tuple[str, Path], ...]
     packs: tuple[StoredPack, ...]
     seconds: Mapping[tuple[str, str], float]
+    tasks: Mapping[str, tuple[str, ...]]
 
 
 def run_choices(workspace: Path) -> RunChoices:
     """Model folders by last use, the demo's last; packs, newest first."""
     from mince_gui.app import demo
+    from mince_gui.app.prompting import pack_tasks
     from mince_gui.store import subsets as stored_subsets
 
     with Workspace(workspace) as ws:
@@ -217,4 +232,4 @@ def run_choices(workspace: Path) -> RunChoices:
         # An installation without the demo offers what it has.
         pass
     there = tuple((name, folder) for folder, name in folders.items() if folder.is_dir())
-    return RunChoices(there, tuple(packs), seconds)
+    return RunChoices(there, tuple(packs), seconds, {pack.name: pack_tasks(pack) for pack in packs})

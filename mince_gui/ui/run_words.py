@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from mince_gui.report import format as fmt
+from mince_gui.report.answers import is_empty
 from mince_gui.store.runs import StoredItem, StoredRun
 from mince_gui.ui.entries import Entry
 
@@ -76,7 +77,7 @@ def verdict(item: StoredItem) -> tuple[str, str]:
     passed, trials = next(iter(item.scores.values()), (0.0, 0.0))
     if not trials:
         return "not scored", "muted:none"
-    cut = ", cut" if item.capped else ""
+    cut = ", cut" if item.capped else ", empty" if is_empty(item.text) else ""
     if passed == trials:
         return f"right{cut}", "good"
     return (f"wrong{cut}", "bad") if passed == 0 else (f"{passed:g} of {trials:g}{cut}", "warn")

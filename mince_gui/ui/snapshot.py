@@ -12,6 +12,7 @@ from mince_gui.app.summary import median
 from mince_gui.benchmarks import Benchmark
 from mince_gui.logs.types import FloatArray
 from mince_gui.report import approximate_ratio_interval, finite_population_interval
+from mince_gui.report.answers import Answers
 from mince_gui.store.runs import StoredItem, StoredRun
 
 _POINTS = 60
@@ -42,7 +43,7 @@ class Snapshot:
     fresh: tuple[StoredItem, ...]
     anew: bool
     scores: tuple[Score, ...]
-    capped: int
+    answers: Answers
     first_token_seconds: float | None
     decode_rate: float | None
     prefill_rate: float | None
@@ -99,7 +100,7 @@ class Trail:
         self._prefill: list[tuple[int, float]] = []
         self.count = 0
         self.done = 0
-        self.capped = 0
+        self.answers = Answers()
         self.last = -1
 
     def add(self, items: Sequence[StoredItem]) -> None:
@@ -107,10 +108,12 @@ class Trail:
         for item in items:
             self.count += 1
             self.last = max(self.last, item.position)
+            self.answers = self.answers.counting(
+                text=item.text, cause=item.cause, capped=item.capped, finish=item.finish
+            )
             if item.state != "done":
                 continue
             self.done += 1
-            self.capped += item.capped
             self._timings(item)
             for metric, (passed, trials) in item.scores.items():
                 kept = self._sums.setdefault(metric, _Sum(metric in self._ratios))
@@ -144,7 +147,6 @@ class Trail:
     def facts(self) -> dict[str, Any]:
         """The fields of a Snapshot that come from the trail."""
         return {
-            "capped": self.capped,
             "first_token_seconds": median([value for _, value in self._first]),
             "decode_rate": median([value for _, value in self._decode]),
             "prefill_rate": median([value for _, value in self._prefill]),

@@ -6,6 +6,7 @@ import datetime
 import gzip
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def dated(tmp_path: Path) -> RunOrder:
 
 
 def order(base: RunOrder, subset: str, limit: int | None = None) -> RunOrder:
-    return RunOrder(base.model_dir, subset, chat_template=base.chat_template, limit=limit)
+    return replace(base, subset=subset, limit=limit)
 
 
 def test_a_run_that_is_resumed_another_day_keeps_the_date_in_its_prompts(
@@ -73,8 +74,8 @@ def test_a_run_that_is_resumed_another_day_keeps_the_date_in_its_prompts(
     assert compute(workspace, later).conditions["prompt_date"] == "2026-11-03"
 
 
-def test_a_full_run_of_another_day_is_no_own_full_run_where_prompts_tell_the_date(
-    workspace: Path, dated: RunOrder, monkeypatch: pytest.MonkeyPatch
+def test_a_full_run_of_other_prompts_is_no_own_full_run_whatever_the_templates_file_is_called(
+    workspace: Path, dated: RunOrder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_day(monkeypatch, 3)
     execute(workspace, create(workspace, order(dated, "demo-math-full")))
@@ -83,9 +84,21 @@ def test_a_full_run_of_another_day_is_no_own_full_run_where_prompts_tell_the_dat
     set_day(monkeypatch, 4)
     next_day = create(workspace, dated)
     execute(workspace, next_day)
-    kinds = [[source.kind for source in compute(workspace, run).sources] for run in (same_day, next_day)]
-    assert "own full run" in kinds[0]
-    assert "own full run" not in kinds[1]
+    set_day(monkeypatch, 3)
+    other_prompt = create(workspace, replace(dated, system_prompt="Be brief.", limit=5))
+    execute(workspace, other_prompt)
+    same_text = tmp_path / "same.jinja"
+    same_text.write_text(TELLS_THE_DATE, encoding="utf-8")
+    other_file = create(workspace, replace(dated, chat_template=str(same_text), limit=5))
+    execute(workspace, other_file)
+    own = [
+        "own full run" in [source.kind for source in compute(workspace, run).sources]
+        for run in (same_day, next_day, other_prompt, other_file)
+    ]
+    assert own == [True, False, False, True]
+    with Workspace(workspace) as ws, ws.writing() as db:
+        db.execute("UPDATE run_items SET prompt_sha256 = ? WHERE run_id = ? AND position = 3", ("0" * 64, same_day))
+    assert "own full run" not in [source.kind for source in compute(workspace, same_day).sources]
 
 
 def test_a_run_whose_prompts_tell_no_date_has_none(workspace: Path) -> None:

@@ -58,6 +58,14 @@ def test_a_resume_on_a_changed_model_folder_is_refused_and_nothing_is_mixed(prep
     assert (run.cause, len(items)) == ("failed", 2)
 
 
+def test_a_resume_with_other_prompts_is_refused(prepared: Path) -> None:
+    run_id = _started(prepared, model_dir())
+    with Workspace(prepared) as ws, ws.writing() as db:
+        db.execute("UPDATE run_items SET prompt_sha256 = ? WHERE run_id = ? AND position = 1", ("0" * 64, run_id))
+    with pytest.raises(InputError, match="is not what it was"):
+        execute(prepared, run_id)
+
+
 def test_a_resume_with_the_model_as_it_was_ends_the_run(prepared: Path, model: Path) -> None:
     run_id = _started(prepared, model)
     summary = execute(prepared, run_id)
@@ -152,3 +160,41 @@ def test_freezing_a_part_then_running_it_by_its_file_names_the_missing_pack(prep
     frozen = freeze(prepared, "demo-math", 25, seed=5)
     with pytest.raises(UsageError, match="No pack"):
         create(prepared, RunOrder(model_dir(), str(frozen.path)))
+
+
+def test_answers_that_hit_the_budget_are_counted_and_the_budget_is_told(prepared: Path) -> None:
+    run_id = create(prepared, RunOrder(model_dir(), "demo-math-full", limit=3, max_new_tokens=2))
+    summary = execute(prepared, run_id)
+    assert (summary.answers.budget, summary.answers.capped, summary.answers.by_ceiling) == (2, 3, 0)
+    told = summary.to_json()
+    assert told["answers"] == {
+        "token_budget": 2, "capped": 3, "capped_by_ceiling": 0, "empty": 0, "does_not_fit": 0,
+    }  # fmt: skip
+    assert told["capped"] == 3
+    assert told["asking"]["token budget"] == "2 new tokens per answer (as asked for)"
+    report = compute(prepared, run_id)
+    assert report.answers == summary.answers
+    assert any("3 answers were cut at the budget of 2 new tokens" in warning for warning in report.warnings)
+
+
+def test_the_tasks_own_budget_is_told_where_none_was_asked_for(prepared: Path) -> None:
+    summary = execute(prepared, create(prepared, RunOrder(model_dir(), "demo-math-full", limit=1)))
+    assert summary.asking["token budget"] == "48 new tokens per answer (the task's own)"
+    assert summary.asking["task"] == "demo_math, 0 examples before each question"
+
+
+def test_prompts_that_do_not_fit_are_missing_and_counted_apart(prepared: Path) -> None:
+    order = RunOrder(model_dir(), "demo-math-full", limit=2, system_prompt="Think of it. " * 400)
+    summary = execute(prepared, create(prepared, order))
+    assert (summary.cause, summary.done, summary.answers.not_fitting) == ("incomplete", 0, 2)
+    assert all(cause.startswith("does_not_fit") for cause in summary.missing.values())
+    assert ("2 do not fit", "2 prompts do not fit the model's ceiling: missing, never cut.") in summary.answers.words()
+
+
+def test_choices_say_by_which_method_they_were_scored_and_have_no_budget(prepared: Path) -> None:
+    run_id = create(prepared, RunOrder(model_dir(), "demo-choice-full", limit=3, system_prompt="Be right."))
+    summary = execute(prepared, run_id)
+    assert "Parity with lm-eval is promised" in summary.asking["choices scored by"]
+    assert summary.asking["system prompt"] == "Be right."
+    assert summary.answers.budget is None
+    assert sum(compute(prepared, run_id).methods.values()) == 3

@@ -44,6 +44,12 @@ def test_another_content_hashes_differently(name: str, doc: dict[str, Any], chan
     assert content_hash(BENCHMARKS[name], doc | change) != content_hash(BENCHMARKS[name], doc)
 
 
+def test_arc_challenge_hashes_as_it_did_when_it_was_a_benchmark_of_its_own_task() -> None:
+    doc = {"id": "own", "question": "Why?", "choices": {"text": ["a", "b"], "label": ["1", "2"]}, "answerKey": "2"}
+    arc = BENCHMARKS["arc_challenge"]
+    assert content_hash(arc, doc) == content_sha256(doc) == content_hash(arc, {**doc, "doc_id": 3})
+
+
 TEXT = st.text(max_size=8) | st.sampled_from([" a ", "\ud83d", "\x1b"])
 ODD = st.none() | st.integers(-(2**66), 2**66) | st.sampled_from([1.0, 0.5, True])
 

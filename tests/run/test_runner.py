@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -145,6 +147,44 @@ def test_items_are_committed_in_order_each_before_its_event(sitting: Sitting) ->
     assert first.text is not None
     assert first.timing is not None
     assert first.capped == (first.timing.output_tokens == 4)
+
+
+def test_what_is_wrong_at_the_beginning_of_prompts_is_told_once_and_kept(
+    sitting: Sitting, patched_runtime: Callable[[str], Runtime], tmp_path: Path
+) -> None:
+    """A copy of the folder that names a BOS, and a runtime that writes it twice before every prompt."""
+    folder = shutil.copytree(sitting.model_dir, tmp_path / "model")
+    config = json.loads((folder / "genai_config.json").read_text(encoding="utf-8"))
+    config["model"]["bos_token_id"] = 0
+    (folder / "genai_config.json").write_text(json.dumps(config), encoding="utf-8")
+    sitting.model_dir = folder
+    sitting.runtime = patched_runtime("""
+inner = w['Engine']._encode
+w['Engine']._encode = lambda self, text: w['np'].array([0, 0, *inner(self, text)], dtype='int32')
+""")
+    assert sitting.run(_items(2, budget=1)).cause == "done"
+    (conditions,) = sitting.sink.stored
+    assert conditions.bos_check == "doubled: prompts begin with 2 BOS tokens (id 0)"
+    assert conditions.token_check.startswith("differ from token 0 on")
+    assert [warned.message.split()[0] for warned in sitting.warnings] == ["BOS", "Token"]
+    assert all(warned.detail for warned in sitting.warnings)
+    assert [result.leading_bos for result in sitting.sink.results] == [2, 2]
+
+
+def test_how_an_item_was_answered_is_part_of_its_result(sitting: Sitting) -> None:
+    requests = [
+        Request("choice", "2 + 2 =", (" 3", " 4")),
+        Request("choice", "2 + 2 =", (" 4", " 4"), contexts=("2 + 2 =", "1 + 2 =")),
+        Request("generate", "1 2 3", (), (), 1),
+    ]
+    sitting.run([RunItem(n, f"k{n}", None, {}, request) for n, request in enumerate(requests)])
+    shared, own, text = sitting.sink.results
+    assert (shared.finish, own.finish, text.finish, text.method) == ("", "", "budget", "")
+    assert {shared.method, own.method} <= {"last_logits", "all_rows"}
+    assert [len(result.greedy) for result in (shared, own, text)] == [2, 2, 0]
+    assert own.prompt_sha256 == requests[1].sha256 != shared.prompt_sha256
+    assert own.logprobs[0] != own.logprobs[1]
+    assert text.capped
 
 
 def test_a_resumed_run_goes_on_from_earlier_counts_and_sums(sitting: Sitting) -> None:

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from mince_gui.base.canonical import canonical_json, sha256_text
 from mince_gui.base.errors import InputError
 from mince_gui.base.paths import resources
 from mince_gui.benchmarks import get
@@ -154,3 +157,66 @@ def test_the_demo_datasets_are_whole() -> None:
         found = read_dataset(get(name), resources() / "demo" / name)
         assert len(found.items) == get(name).total_items
         assert all(len(docs) == 2 for docs in found.fewshot.values())
+
+
+def _problems(count: int, name: str = "train") -> Rows:
+    return [{"question": f"{name} {i}?", "answer": f"Own.\n#### {i}"} for i in range(count)]
+
+
+def test_gsm8k_items_have_training_examples_of_their_own_where_the_training_set_is_there(write_lines: Write) -> None:
+    path = write_lines("test.jsonl", _problems(40, "test"))
+    write_lines("train.jsonl", _problems(30))
+    found = read_dataset(get("gsm8k"), path.parent)
+    assert list(found.item_fewshot) == list(found.items)
+    assert {len({doc["question"] for doc in docs}) for docs in found.item_fewshot.values()} == {5}
+    assert found.fewshot_source.startswith("train.jsonl (SHA-256 ")
+    assert found.fewshot_source.endswith("), 5 of 30 rows drawn for each item")
+    assert read_dataset(get("gsm8k"), path) == found
+
+
+def test_the_drawn_examples_are_those_that_lm_eval_draws_in_a_run_of_all_items(write_lines: Write) -> None:
+    """Rows of as many as GSM8K has, as lm-eval 0.4.13 drew them; test_oracle_tasks.py draws with lm-eval itself."""
+    path = write_lines("test.jsonl", _problems(1_319, "test"))
+    train = _problems(7_473)
+    write_lines("train.jsonl", train)
+    places = {doc["question"]: place for place, doc in enumerate(train)}
+    found = read_dataset(get("gsm8k"), path).item_fewshot
+    drawn = [[places[doc["question"]] for doc in docs] for docs in found.values()]
+    assert drawn[:2] == [[6374, 3610, 957, 61, 742], [7462, 6610, 4769, 286, 5501]]
+    assert drawn[-1] == [220, 4179, 6064, 5599, 5541]
+    assert sha256_text(canonical_json(drawn)) == "f21436e42f1b4dd092dcc03530cb90c7875e6b77fe8091e0236e7670a3b8d0af"
+
+
+def test_a_log_of_some_items_draws_what_all_items_would(write_lines: Write, tmp_path: Path) -> None:
+    whole = write_lines("whole/test.jsonl", _problems(9, "test"))
+    shots = write_lines("train.jsonl", _problems(30))
+    log = tmp_path / "samples_gsm8k_2026-01-01T00-00-00.000001.jsonl"
+    rows = [{"doc_id": i, "doc": doc} for i, doc in enumerate(_problems(9, "test")) if i in (3, 8)]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    every = read_dataset(get("gsm8k"), whole, fewshot=shots).item_fewshot
+    some = read_dataset(get("gsm8k"), log, fewshot=shots).item_fewshot
+    assert some == {key: every[key] for key in ("3", "8")}
+
+
+def test_gsm8k_without_a_training_set_has_items_and_no_examples(write_lines: Write) -> None:
+    found = read_dataset(get("gsm8k"), write_lines("test/test.jsonl", _problems(4, "test")))
+    assert (len(found.items), found.item_fewshot, found.fewshot_source) == (4, {}, "")
+
+
+@pytest.mark.parametrize("train", [_problems(4), [{"question": "no answer?"}]])
+def test_a_training_set_that_is_none_is_refused(write_lines: Write, train: Rows) -> None:
+    path = write_lines("test.jsonl", _problems(4, "test"))
+    write_lines("train.jsonl", train)
+    with pytest.raises(InputError, match=r"4 training examples; 5 are drawn|line 1: no 'answer'"):
+        read_dataset(get("gsm8k"), path)
+
+
+def test_the_hubs_training_set_is_found_from_its_folder_and_from_its_test_file(tmp_path: Path) -> None:
+    for split, rows in (("test", _problems(4, "test")), ("train", _problems(30))):
+        file = tmp_path / "main" / f"{split}-00000-of-00001.parquet"
+        file.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(rows), file)
+    by_folder = read_dataset(get("gsm8k"), tmp_path)
+    by_file = read_dataset(get("gsm8k"), tmp_path / "main" / "test-00000-of-00001.parquet")
+    assert len(by_folder.item_fewshot) == 4
+    assert by_file.item_fewshot == by_folder.item_fewshot

@@ -53,6 +53,14 @@ _SCHEMAS = {
             ("answer", pa.int64()),
         ]
     ),
+    "arc_challenge": pa.schema(
+        [
+            ("id", pa.string()),
+            ("question", pa.string()),
+            ("choices", pa.struct([("text", pa.list_(pa.string())), ("label", pa.list_(pa.string()))])),
+            ("answerKey", pa.string()),
+        ]
+    ),
 }
 _LETTERS = "ABCD"
 
@@ -61,6 +69,17 @@ def _own(name: str) -> tuple[Rows, Rows]:
     """Test and dev items of our own. The traps: outer blanks, None and nan as text, line breaks, quotes."""
     if name == "gsm8k":
         return [{"question": f" What is {i} + {i}? ", "answer": f"It is {2 * i}.\n#### {2 * i}"} for i in range(7)], []
+    if name == "arc_challenge":
+        labels = ["ABCD", "1234", "ABC", "ABCDE"]
+        return [
+            {
+                "id": f"Own_{i}",
+                "question": f"Which of {i} melts? ",
+                "choices": {"text": [f"None {sign}" for sign in labels[i % 4]], "label": list(labels[i % 4])},
+                "answerKey": labels[i % 4][i % 3],
+            }
+            for i in range(7)
+        ], []
     if name == "ifeval":
         arguments: Rows = [{}, {"num_words": 30, "relation": "at least"}, {"keywords": ["a", "b"]}]
         return [
@@ -122,7 +141,8 @@ def _by_subject(write: Callable[[str, str, Rows], None], test: Rows, dev: Rows) 
 def _hub(folder: Path, name: str, test: Rows, dev: Rows) -> None:
     """As the dataset's page on Hugging Face offers it."""
     schema = _SCHEMAS[name]
-    config, split = {"ifeval": ("", "train"), "gsm8k": ("main/", "test"), "mmlu": ("all/", "test")}[name]
+    config = {"ifeval": "", "gsm8k": "main/", "mmlu": "all/", "arc_challenge": "ARC-Challenge/"}[name]
+    split = "train" if name == "ifeval" else "test"
     half = len(test) // 2
     for part, rows in enumerate((test[:half], test[half:])):
         _parquet(folder / f"{config}{split}-0000{part}-of-00002.parquet", rows, schema)
@@ -133,7 +153,8 @@ def _hub(folder: Path, name: str, test: Rows, dev: Rows) -> None:
 
 def _converted(folder: Path, name: str, test: Rows, dev: Rows) -> None:
     """As Hugging Face's own conversion to Parquet has it."""
-    config, split = {"ifeval": ("default", "train"), "gsm8k": ("main", "test"), "mmlu": ("all", "test")}[name]
+    config = {"ifeval": "default", "gsm8k": "main", "mmlu": "all", "arc_challenge": "ARC-Challenge"}[name]
+    split = "train" if name == "ifeval" else "test"
     _parquet(folder / config / split / "0000.parquet", test, _SCHEMAS[name])
     if dev:
         _parquet(folder / config / "dev" / "0000.parquet", dev, _SCHEMAS[name])
@@ -180,6 +201,7 @@ _LAYOUTS: dict[str, tuple[Callable[[Path, str, Rows, Rows], None], ...]] = {
     "ifeval": (_hub, _converted, _lines, _logs),
     "gsm8k": (_hub, _converted, _lines, _logs),
     "mmlu": (_hub, _converted, _lines, _subject_folders, _csv_tree, _logs),
+    "arc_challenge": (_hub, _converted, _lines, _logs),
 }
 _CASES = [pytest.param(name, write, id=f"{name}-{write.__name__[1:]}") for name in _LAYOUTS for write in _LAYOUTS[name]]
 
@@ -214,6 +236,7 @@ def test_every_layout_gives_the_same_items_and_examples(
         ("ifeval", "train-00000-of-00001.parquet"),
         ("gsm8k", "test-00000-of-00001.parquet"),
         ("mmlu", "test-00000-of-00001.parquet"),
+        ("arc_challenge", "test.parquet"),
     ],
 )
 def test_one_parquet_file_may_be_named_itself(tmp_path: Path, name: str, file: str) -> None:
@@ -370,6 +393,7 @@ def test_a_task_that_is_not_declared_takes_what_can_be_written_as_json(tmp_path:
 def test_the_text_of_an_item_is_its_prompt_or_question_with_the_choices() -> None:
     assert text_of(get("ifeval"), {"prompt": "p", "question": "q"}) == "p"
     assert text_of(get("mmlu"), {"question": "q", "choices": ["a", "b"]}) == "q\na\nb"
+    assert text_of(get("arc_challenge"), {"question": "q", "choices": {"text": ["a"], "label": ["1"]}}) == "q\na"
     with pytest.raises(KeyError):
         text_of(get("gsm8k"), {"answer": "1"})
 

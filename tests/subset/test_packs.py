@@ -18,6 +18,7 @@ from mince_gui.subset import (
     FrozenSubset,
     Pack,
     PackItem,
+    build_logged_pack,
     build_pack,
     bundled,
     freeze,
@@ -310,3 +311,92 @@ def test_a_pack_whose_items_are_swapped_is_refused_where_no_hash_can_tell(shared
 def test_a_real_dataset_of_another_benchmark_is_named_as_wrong(shared: Path) -> None:
     with pytest.raises(InputError, match=r"line 1: no 'question' and no 'answer'; this is no GSM8K item"):
         read_dataset(get("gsm8k"), shared / "data" / "ifeval")
+
+
+@pytest.fixture
+def logged(subset: FrozenSubset, dataset: Dataset) -> Pack:
+    asked = {key: {"task": "gsm8k", "prompts": [f"Q {key}"]} for key in dataset.items}
+    return build_logged_pack(subset, dataset, asked, {"kind": "a definition", "name": "gsm8k"})
+
+
+@pytest.fixture
+def shown(pack: Pack) -> Pack:
+    """Two items with examples of their own, one of which they share."""
+    first, second = pack.items[0].key, pack.items[5].key
+    docs = tuple({"question": f"{i}?", "answer": f"#### {i}"} for i in range(3))
+    return dataclasses.replace(pack, item_fewshot={first: (docs[2], docs[0]), second: (docs[0], docs[1])})
+
+
+def test_only_packs_with_logged_requests_or_own_examples_are_of_the_second_schema(
+    tmp_path: Path, pack: Pack, logged: Pack, shown: Pack
+) -> None:
+    for made, schema, added in ((pack, 1, set()), (logged, 2, {"asked"}), (shown, 2, {"examples"})):
+        path = tmp_path / "p.mincepack"
+        write_pack(path, made)
+        assert read_pack(path) == made
+        members = _members(path)
+        manifest = json.loads(members["manifest.json"])
+        assert manifest["schema"] == schema
+        assert ("logged" in manifest) == (made is logged)
+        assert _rows(members)[0].keys() - {"key", "category", "doc"} == added
+        write_pack(tmp_path / "again", read_pack(path))
+        assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_an_example_that_several_items_share_is_written_once(tmp_path: Path, shown: Pack) -> None:
+    write_pack(tmp_path / "p.mincepack", shown)
+    assert len(_members(tmp_path / "p.mincepack")["fewshot.jsonl"].splitlines()) == 3
+
+
+def test_a_packs_own_examples_are_those_of_its_items(subset: FrozenSubset, dataset: Dataset) -> None:
+    drawn = {key: ({"question": key, "answer": "#### 1"},) for key in dataset.items}
+    made = build_pack(subset, dataclasses.replace(dataset, item_fewshot=drawn))
+    assert tuple(made.item_fewshot) == subset.item_keys
+
+
+def test_requests_of_a_log_without_docs_run_unverified_and_never_where_a_hash_asks_for_proof(
+    matrix: ScoreMatrix, subset: FrozenSubset, dataset: Dataset
+) -> None:
+    bare = dataclasses.replace(dataset, items={key: {} for key in dataset.items})
+    asked: dict[str, dict[str, Any]] = {key: {"task": "gsm8k"} for key in dataset.items}
+    with pytest.raises(InputError, match="carries no docs"):
+        build_logged_pack(subset, bare, asked, {})
+    unhashed = freeze(dataclasses.replace(matrix, hashes=(None,) * 1319), n=20, sizing=None)
+    assert build_logged_pack(unhashed, bare, asked, {}).unverified == unhashed.item_keys
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda m: _manifest(m, logged=[]), "'logged' is not an object"),
+        (lambda m: _resealed(m, [{**_rows(m)[0], "asked": "x"}, *_rows(m)[1:]]), "line 1: 'asked' is not an object"),
+        (lambda m: _resealed(m, [{**_rows(m)[0], "doc": {}}, *_rows(m)[1:]]), "no readable content"),
+    ],
+)
+def test_a_wrong_logged_pack_is_refused(
+    tmp_path: Path, logged: Pack, change: Callable[[Members], Members], named: str
+) -> None:
+    path = tmp_path / "p.mincepack"
+    write_pack(path, logged)
+    _rebuild(path, change(_members(path)))
+    with pytest.raises(InputError, match=named):
+        read_pack(path)
+
+
+@pytest.mark.parametrize("examples", [[3], [-1], ["0"], "0", [True]])
+def test_examples_that_are_not_in_the_pack_are_refused(tmp_path: Path, shown: Pack, examples: Any) -> None:
+    path = tmp_path / "p.mincepack"
+    write_pack(path, shown)
+    members = _members(path)
+    _rebuild(path, _resealed(members, [{**_rows(members)[0], "examples": examples}, *_rows(members)[1:]]))
+    with pytest.raises(InputError, match="names what is not in the pack"):
+        read_pack(path)
+
+
+def test_a_pack_that_could_not_be_read_again_is_not_written(
+    tmp_path: Path, logged: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(pack_file._LIMITS, "items.jsonl", 500)
+    with pytest.raises(InputError, match="is the most that a pack holds"):
+        write_pack(tmp_path / "p.mincepack", logged)
+    assert not (tmp_path / "p.mincepack").exists()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mince_gui.tasks import Answer, Render, get, gsm8k, load_template
+from mince_gui.tasks import Answer, Render, get, load_template
 
 pytestmark = pytest.mark.shared
 
@@ -93,7 +93,7 @@ def test_ifeval_prompts_stop_rules_and_all_four_metrics(shared: Path) -> None:
 )
 def test_flexible_extract_on_real_responses(shared: Path, model: str, flexible: int, differing: int) -> None:
     """Counts found with lm-eval's own filter; `differing` rows have another verdict from their source."""
-    task = gsm8k.task("gsm8k")
+    task = get("gsm8k")
     [path] = (shared / "data/logs/lm_eval" / model).glob("samples_gsm8k_*.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     marks = [

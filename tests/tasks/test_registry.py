@@ -10,11 +10,10 @@ from mince_gui.tasks import get, names
 
 
 @pytest.mark.parametrize("name", list(BENCHMARKS))
-def test_a_benchmark_name_gives_its_default_task_with_its_metrics(name: str) -> None:
+def test_a_benchmark_name_gives_its_default_task_unless_a_task_is_called_so(name: str) -> None:
     task, benchmark = get(name.upper()), BENCHMARKS[name]
-    assert task.name == benchmark.default_task
-    assert task.benchmark == name
-    assert list(task.metrics) == [metric.name for metric in benchmark.metrics]
+    assert task.name == ("gsm8k" if name == "gsm8k" else benchmark.default_task)
+    assert task.benchmark == get(benchmark.default_task).benchmark == name
 
 
 def test_every_task_belongs_to_a_known_benchmark_and_has_its_metrics() -> None:
@@ -25,29 +24,24 @@ def test_every_task_belongs_to_a_known_benchmark_and_has_its_metrics() -> None:
 
 
 def test_there_are_the_tasks_of_all_benchmarks() -> None:
-    every = {task for benchmark in BENCHMARKS.values() for task in benchmark.tasks}
-    assert every - set(names()) == {"gsm8k"}
-
-
-def test_gsm8k_with_training_examples_is_not_offered_and_its_name_gives_the_default_task() -> None:
-    assert "gsm8k" not in names()
-    assert get("gsm8k").name == get("GSM8K").name == "gsm8k_cot_zeroshot"
-    assert BENCHMARKS["gsm8k"].tasks[0] == "gsm8k"  # its logs are still known
+    every = {task for benchmark in BENCHMARKS.values() for task in (*benchmark.tasks, benchmark.default_task)}
+    assert every == set(names())
 
 
 def test_only_choices_generate_nothing() -> None:
-    assert {get(name).kind for name in ("mmlu", "demo_choice")} == {"choice"}
+    assert {get(name).kind for name in ("mmlu", "arc_challenge", "demo_choice")} == {"choice"}
     assert {get(name).kind for name in ("ifeval", "gsm8k", "demo_math")} == {"generate"}
 
 
 def test_generation_uses_the_chat_template_and_choices_and_the_demo_do_not() -> None:
     assert {name for name in names() if not get(name).uses_chat} == {
-        name for name in names() if name.startswith(("mmlu", "demo"))
+        name for name in names() if name.startswith(("mmlu", "arc", "demo"))
     }
 
 
 def test_how_many_few_shot_docs_each_task_takes() -> None:
-    expected = {"ifeval": 0, "gsm8k": 0, "gsm8k_cot": 0, "mmlu": 5, "mmlu_anatomy": 5, "demo_choice": 2, "demo_math": 0}
+    expected = {"ifeval": 0, "gsm8k": 5, "gsm8k_cot": 0, "gsm8k_cot_zeroshot": 0, "mmlu": 5, "mmlu_anatomy": 5}
+    expected |= {"arc_challenge": 0, "demo_choice": 2, "demo_math": 0}
     assert {name: get(name).shots for name in expected} == expected
 
 
@@ -56,3 +50,9 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
         get("mmlu_pro")
     assert "gsm8k_cot_zeroshot" in caught.value.remedy
     assert "mmlu_<subject>" in caught.value.remedy
+
+
+def test_a_declared_prompt_is_a_task_without_a_line_of_code_here() -> None:
+    declared = {asked.task: benchmark.name for benchmark in BENCHMARKS.values() for asked in benchmark.prompts}
+    assert {name: get(name).benchmark for name in declared} == declared
+    assert set(names()) - set(declared) == {"ifeval", "leaderboard_ifeval"}

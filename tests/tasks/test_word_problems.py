@@ -11,22 +11,17 @@ from hypothesis import strategies as st
 
 from mince_gui.base.canonical import sha256_text
 from mince_gui.base.errors import InputError, MinceError, UsageError
-from mince_gui.tasks import Answer, get, gsm8k
+from mince_gui.benchmarks import BENCHMARKS
+from mince_gui.tasks import Answer, get
 from mince_gui.tasks.gsm8k import extract
-from mince_gui.tasks.types import Task
 
 
 def _doc(gold: str, question: str = "How many?") -> dict[str, Any]:
     return {"question": question, "answer": f"Some steps, <<1+1=2>>2.\n#### {gold}"}
 
 
-def _task(name: str) -> Task:
-    """Of GSM8K also the one that the registry does not offer yet."""
-    return gsm8k.task(name) if name.startswith("gsm8k") else get(name)
-
-
 def _marks(text: str, gold: str, task: str = "gsm8k_cot_zeroshot") -> tuple[float, float]:
-    scores = _task(task).score(_doc(gold), Answer(text=text)).scores
+    scores = get(task).score(_doc(gold), Answer(text=text)).scores
     assert all(trials == 1 for _, trials in scores.values())
     return scores["exact_match,strict-match"][0], scores["exact_match,flexible-extract"][0]
 
@@ -97,9 +92,15 @@ def test_the_strict_phrase_is_the_tasks_own() -> None:
 
 def test_of_several_gold_marks_the_last_one_counts() -> None:
     doc = {"question": "How many?", "answer": "#### 3 of them\n#### 1,007"}
-    scored = gsm8k.task("gsm8k").score(doc, Answer(text="#### 1007"))
+    scored = get("gsm8k").score(doc, Answer(text="#### 1007"))
     assert scored.expected == "1007"
     assert scored.scores["exact_match,strict-match"] == (1, 1)
+
+
+def test_blanks_around_the_gold_count_only_where_lm_eval_counts_them() -> None:
+    doc = {"question": "How many?", "answer": "####  7 "}
+    golds = {name: get(name).score(doc, Answer(text="")).expected for name in BENCHMARKS["gsm8k"].tasks}
+    assert golds == {"gsm8k": " 7 ", "gsm8k_cot": "7", "gsm8k_cot_zeroshot": " 7 ", "gsm8k_cot_llama": "7"}
 
 
 def test_the_item_keeps_what_was_read_and_the_gold() -> None:
@@ -116,19 +117,19 @@ def test_an_unknown_filter_is_named() -> None:
 @pytest.mark.parametrize("answer", [None, 7, "seven", "####7"])
 def test_a_doc_without_gold_is_refused(answer: object) -> None:
     with pytest.raises(MinceError, match="no gold"):
-        gsm8k.task("gsm8k").score({"question": "q", "answer": answer}, Answer(text="7"))
+        get("gsm8k").score({"question": "q", "answer": answer}, Answer(text="7"))
 
 
 def test_no_text_is_not_a_wrong_answer() -> None:
     with pytest.raises(MinceError, match="no generated text"):
-        gsm8k.task("gsm8k").score(_doc("7"), Answer())
+        get("gsm8k").score(_doc("7"), Answer())
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read(text: str) -> None:
     for name in ("gsm8k", "gsm8k_cot", "gsm8k_cot_llama", "gsm8k_cot_zeroshot", "demo_math"):
-        scored = _task(name).score(_doc("7"), Answer(text=text))
+        scored = get(name).score(_doc("7"), Answer(text=text))
         assert all(passed in (0, 1) for passed, _ in scored.scores.values())
         assert all(scored.extracted.values())
 
@@ -143,7 +144,7 @@ _TRAIN = [{"question": f"Q{i}?", "answer": f"because\n#### {i}"} for i in range(
 
 
 def test_gsm8k_shows_the_first_five_training_examples() -> None:
-    request = gsm8k.task("gsm8k").request(_doc("7"), _TRAIN, render=None, max_new_tokens=None)
+    request = get("gsm8k").request(_doc("7"), _TRAIN, render=None, max_new_tokens=None)
     shown = "".join(f"Question: Q{i}?\nAnswer: because\n#### {i}\n\n" for i in range(5))
     assert request.prompt == f"{shown}Question: How many?\nAnswer:"
     assert request.until == ("Question:", "</s>", "<|im_end|>")
@@ -151,8 +152,10 @@ def test_gsm8k_shows_the_first_five_training_examples() -> None:
 
 
 def test_gsm8k_without_training_examples_is_refused() -> None:
-    with pytest.raises(InputError, match="5 training examples"):
-        gsm8k.task("gsm8k").request(_doc("7"), _TRAIN[:4], render=None, max_new_tokens=None)
+    with pytest.raises(InputError, match="5 training examples") as caught:
+        get("gsm8k").request(_doc("7"), _TRAIN[:4], render=None, max_new_tokens=None)
+    assert "train.jsonl" in caught.value.remedy
+    assert caught.value.remedy.endswith("gsm8k_cot_zeroshot, gsm8k_cot, gsm8k_cot_llama.")
 
 
 def test_examples_become_turns_of_a_chat() -> None:
@@ -220,7 +223,7 @@ _POTS = [
     ],
 )
 def test_prompts_equal_those_that_lm_eval_makes_of_the_same_docs(name: str, plain: str, chat: str) -> None:
-    """SHA-256 of the four prompts that lm-eval 0.4.13 made of these docs, test_oracle_lm_eval.py makes them again."""
+    """SHA-256 of the four prompts that lm-eval 0.4.13 made of these docs, test_oracle_tasks.py makes them again."""
     for render, expected in ((None, plain), (json.dumps, chat)):
-        prompts = [_task(name).request(doc, _POTS, render=render, max_new_tokens=None).prompt for doc in _BAKER]
+        prompts = [get(name).request(doc, _POTS, render=render, max_new_tokens=None).prompt for doc in _BAKER]
         assert sha256_text("".join(prompts)) == expected

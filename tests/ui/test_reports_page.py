@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from mince_gui.app import demo
@@ -49,6 +49,15 @@ def test_the_report_shows_what_the_documents_say(page: ReportsPage, workspace: P
     assert page.view.report == computed
     assert page.view.banner_text == computed.banner
     assert [entry.ident for entry in page.list.entries.entries] == [run_id]
+
+
+def test_the_report_says_how_items_were_asked_and_scored(page: ReportsPage) -> None:
+    assert page.view.report is not None
+    shown = [label.text() for label in page.view.findChildren(QLabel)]
+    assert page.view.report.asking
+    for name, words in page.view.report.asking:
+        assert name[:1].upper() + name[1:] in shown
+        assert words in shown
 
 
 @pytest.mark.parametrize("kind", ["html", "md", "csv", "json"])

@@ -14,11 +14,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from mince_gui.report.answers import Answers
 from mince_gui.store.runs import StoredRun
 from mince_gui.ui.bridge import DefectError
 from mince_gui.ui.pages.run_view import RunView
 from mince_gui.ui.plots import Plot
-from mince_gui.ui.run_words import local
+from mince_gui.ui.run_words import local, verdict
 from mince_gui.ui.snapshot import Score, Snapshot
 from mince_gui.ui.states import ErrorBar
 from tests.ui.conftest import stored_item, stored_run
@@ -28,7 +29,7 @@ _NONE = np.zeros((0, 2))
 
 def _snapshot(run: StoredRun, **changed: Any) -> Snapshot:
     facts: dict[str, Any] = {
-        "run": run, "fresh": (), "anew": False, "scores": (), "capped": 0, "first_token_seconds": None,
+        "run": run, "fresh": (), "anew": False, "scores": (), "answers": Answers(256), "first_token_seconds": None,
         "decode_rate": None, "prefill_rate": None, "seconds_left": None, "phase": "", "notices": (), "bound_pp": None,
         "points": {}, "first_tokens": _NONE, "decode_rates": _NONE, "prefills": _NONE,
     }  # fmt: skip
@@ -160,3 +161,21 @@ def test_times_in_lists_are_of_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -
         time.tzset()
         assert local("2026-01-02T03:04:05+00:00") == "2026-01-02 12:04"
     time.tzset()
+
+
+def test_counts_of_answers_are_shown_with_the_budget_and_none_is_said_of_choices(view: RunView) -> None:
+    view.show_snapshot(_at("running"))
+    assert view.capped.text() == "none capped at 256 tokens"
+    view.show_snapshot(_snapshot(stored_run(), answers=Answers(256, capped=3, by_ceiling=1, empty=2, not_fitting=1)))
+    assert view.capped.text() == "3 capped at 256 tokens (1 by the model's ceiling), 2 empty, 1 does not fit"
+    assert "scored as cut" in view.capped.toolTip()
+    view.show_snapshot(_snapshot(stored_run(), answers=Answers(), prefills=np.ones((4, 2))))
+    assert view.capped.text() == ""
+
+
+def test_empty_answers_can_be_looked_at_alone(view: RunView) -> None:
+    items = (stored_item(0, 0.0, text=" \n"), stored_item(1, 1.0), stored_item(2, 0.0, text=None))
+    view.show_snapshot(_snapshot(stored_run(), fresh=items, anew=True))
+    view.filter.setCurrentText("Empty")
+    assert [item.position for item in view.items.rows] == [0]
+    assert verdict(items[0]) == ("wrong, empty", "bad")

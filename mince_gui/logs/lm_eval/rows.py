@@ -11,10 +11,11 @@ from mince_gui.benchmarks import Benchmark
 from mince_gui.logs.assemble import is_name, share_of, shown
 from mince_gui.logs.collect import NAN, Outcome, RowError
 
-_NO_METRIC = frozenset({
+NO_METRIC = frozenset({
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
     "doc_hash", "prompt_hash", "target_hash", "response_null",
 })  # fmt: skip
+"""Fields of a row that are no metric."""
 _PAIRS = frozenset({
     "f1", "mcc", "bleu", "chrf", "ter", "perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte",
     "brier_score",
@@ -117,11 +118,9 @@ class MetricReader:
 
     def _guessed(self, row: Mapping[str, Any], filter_: str) -> Iterator[tuple[str, str]]:
         """For rows without "metrics": the benchmark's own, else every field that looks like a verdict."""
-        fields = [name for name in row if name not in _NO_METRIC and name.partition(",")[0] in self._own]
+        fields = [name for name in row if name not in NO_METRIC and name.partition(",")[0] in self._own]
         if not fields:
-            fields = [
-                name for name, value in row.items() if name not in _NO_METRIC and _looks_like_verdict(name, value)
-            ]
+            fields = [name for name, value in row.items() if name not in NO_METRIC and _looks_like_verdict(name, value)]
         for name in fields:
             yield name, _full_name(name, filter_)
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from mince_gui.benchmarks import text_field
 from mince_gui.tasks.ifeval.verdict import check
-from mince_gui.tasks.parts import Turn, given_text, text_field, to_prompt
+from mince_gui.tasks.parts import Turn, given_text, to_prompt
 from mince_gui.tasks.types import Answer, Doc, Render, Request, Scored
 
 _MAX_NEW_TOKENS = 1280

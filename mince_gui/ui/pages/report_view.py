@@ -32,7 +32,7 @@ _CONDITIONS = (
     ("runtime", "Runtime"), ("device", "Device"), ("device_proof", "Device, how known"), ("oga_version", "OGA"),
     ("python_version", "Python"), ("platform", "System"), ("cpu", "Processor"), ("threads", "Threads"),
     ("timing", "Timing"), ("model_name", "Model folder"), ("model_sha256", "Model SHA-256"),
-    ("chat_template", "Chat template"), ("max_new_tokens", "Longest answer"), ("load_seconds", "Load time"),
+    ("load_seconds", "Load time"),
 )  # fmt: skip
 _SHOWN_MISSING = 12
 
@@ -85,6 +85,7 @@ class ReportView(Scroll):
         self.body.addWidget(self._speed(report, elapsed_seconds))
         self.body.addWidget(self._split(report))
         self._notes(report)
+        self.body.addWidget(self._asking(report))
         self.body.addWidget(self._conditions(report))
         self.body.addStretch(1)
         self.verticalScrollBar().setValue(0)
@@ -224,6 +225,11 @@ class ReportView(Scroll):
                 rest = f"and {len(missing) - _SHOWN_MISSING:,} more; the exported report lists them all"
                 card.body.addWidget(label(rest, "caption"))
             self.body.addWidget(card)
+
+    def _asking(self, report: Report) -> QWidget:
+        card = Card("How it was asked and scored")
+        card.body.addLayout(_grid((name[:1].upper() + name[1:], words) for name, words in report.asking))
+        return card
 
     def _conditions(self, report: Report) -> QWidget:
         card = Card("Conditions")

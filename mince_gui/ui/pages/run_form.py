@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QFileDialog, QGridLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QGridLayout, QLineEdit, QSpinBox, QWidget
 
 from mince_gui.app.run import RunOrder
+from mince_gui.store.subsets import StoredPack
 from mince_gui.ui.reads import RunChoices
 from mince_gui.ui.run_words import about
 from mince_gui.ui.theme import GRID
@@ -24,7 +25,7 @@ class RunForm(Card):
 
     def __init__(self) -> None:
         super().__init__(margin=GRID + 4)
-        self._choices = RunChoices((), (), {})
+        self._choices = RunChoices((), (), {}, {})
         self.model = _combo("Model", 240)
         self.pack = _combo("Pack", 220)
         self.limit = _spin(
@@ -36,9 +37,17 @@ class RunForm(Card):
         self.template.setAccessibleName("Chat template")
         self.template.addItem("as the task needs", "auto")
         self.template.addItem("none", "none")
+        self.task = _combo("Task", 180)
+        self.task.setToolTip("What is asked of each item, as lm-eval's task of this name asks it")
+        self.system = QLineEdit()
+        self.system.setAccessibleName("System prompt")
+        self.system.setPlaceholderText("none")
+        self.system.setToolTip(
+            "A system message before every prompt; without a chat template it stands before the prompt as it is"
+        )
         self._time = label("", "muted")
         self.start = button("Start", self._start, icon="run", primary=True, tip="Start the run (Ctrl+Enter)")
-        self._more = button("More", self._toggle, flat=True, tip="Threads, chat template, longest answer")
+        self._more = button("More", self._toggle, flat=True, tip="Task, template, system prompt, longest answer")
         browse = button("", self._browse_model, icon="folder", tip="Choose a model folder")
         browse.setAccessibleName("Choose a model folder")
         open_pack = button("", self._browse_pack, icon="folder", tip="Open a pack file")
@@ -51,11 +60,22 @@ class RunForm(Card):
         options = QGridLayout()
         options.setContentsMargins(0, 0, 0, 0)
         options.setHorizontalSpacing(GRID)
-        fields = (("Threads", self.threads), ("Chat template", self.template), ("Longest answer", self.tokens))
-        for place, (words, field) in enumerate(fields):
-            options.addWidget(label(words, "muted"), 0, 2 * place)
-            options.addWidget(field, 0, 2 * place + 1)
-        options.setColumnStretch(6, 1)
+        open_template = button("", self._browse_template, icon="folder", tip="A chat template's file (jinja or JSON)")
+        open_template.setAccessibleName("Open a chat template")
+        template = QWidget()
+        template.setLayout(row(self.template, open_template, gap=GRID))
+        fields: tuple[tuple[str, QWidget, int, int, int], ...] = (
+            ("Task", self.task, 0, 0, 1),
+            ("Chat template", template, 0, 2, 1),
+            ("Longest answer", self.tokens, 0, 4, 1),
+            ("System prompt", self.system, 1, 0, 3),
+            ("Threads", self.threads, 1, 4, 1),
+        )
+        for words, field, at, place, span in fields:
+            options.addWidget(label(words, "muted"), at, place)
+            options.addWidget(field, at, place + 1, 1, span)
+        options.setColumnStretch(1, 1)
+        options.setColumnStretch(3, 1)
         self._options.setLayout(options)
         self._options.hide()
         self.body.addLayout(line)
@@ -63,6 +83,7 @@ class RunForm(Card):
         self.body.addLayout(column(self._time))
         for combo in (self.model, self.pack):
             combo.currentIndexChanged.connect(self._settle)
+        self.pack.currentIndexChanged.connect(self._offer_tasks)
         self.limit.valueChanged.connect(self._settle)
         self._settle()
 
@@ -79,6 +100,7 @@ class RunForm(Card):
         own = [(self.pack.itemText(i), self.pack.itemData(i)) for i in range(self.pack.count())]
         packs += [(name, path) for name, path in own if path and str(path).endswith(".mincepack")]
         _fill(self.pack, packs, pack, _NO_PACK)
+        self._offer_tasks()
         self._settle()
 
     def choose_pack(self, name: str) -> None:
@@ -95,6 +117,10 @@ class RunForm(Card):
         """Choose a pack file."""
         _choose(self.pack, path.name, str(path))
 
+    def open_template(self, path: Path) -> None:
+        """Choose a chat template's file."""
+        _choose(self.template, path.name, str(path))
+
     def order(self) -> RunOrder | None:
         """The run as asked for; None where model or pack is missing."""
         model, pack = self.model.currentData(), self.pack.currentData()
@@ -103,10 +129,12 @@ class RunForm(Card):
         return RunOrder(
             Path(model),
             str(pack),
+            task=self.task.currentData(),
             threads=self.threads.value() or None,
             chat_template=self.template.currentData(),
             limit=self.limit.value() or None,
             max_new_tokens=self.tokens.value() or None,
+            system_prompt=self.system.text().strip() or None,
         )
 
     def _start(self) -> None:
@@ -119,9 +147,24 @@ class RunForm(Card):
         """The run was created, or refused: another may be asked for."""
         self._settle()
 
+    def _chosen_pack(self) -> StoredPack | None:
+        return next((p for p in self._choices.packs if p.name == self.pack.currentData()), None)
+
+    def _offer_tasks(self) -> None:
+        """The tasks of the pack's benchmark, the default first; a pack of logged prompts has its own."""
+        pack, kept = self._chosen_pack(), self.task.currentData()
+        tasks = () if pack is None else self._choices.tasks.get(pack.name, ())
+        self.task.clear()
+        if len(tasks) < 2:
+            self.task.addItem(tasks[0] if tasks else "the pack's own", None)
+        for name in tasks if len(tasks) > 1 else ():
+            self.task.addItem(name, name)
+        self.task.setCurrentIndex(max(0, self.task.findData(kept)))
+        self.task.setEnabled(len(tasks) > 1)
+
     def _settle(self) -> None:
         self.start.setEnabled(self.order() is not None)
-        pack = next((p for p in self._choices.packs if p.name == self.pack.currentData()), None)
+        pack = self._chosen_pack()
         if self.order() is None:
             self._time.setText("A run needs an ONNX Runtime GenAI model folder and a pack (items with their content).")
         elif pack is None:
@@ -144,6 +187,13 @@ class RunForm(Card):
         dialog = QFileDialog(self, "Model folder (with genai_config.json)")
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.fileSelected.connect(lambda path: self.choose_model(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _browse_template(self) -> None:
+        dialog = QFileDialog(self, "Chat template", "", "Chat templates (*.jinja *.json *.txt);;All files (*)")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda path: self.open_template(Path(path)))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 

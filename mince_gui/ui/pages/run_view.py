@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QProgressBar, QWidget
 
 from mince_gui.report import format as fmt
+from mince_gui.report.answers import Answers, is_empty
 from mince_gui.run.types import Control
 from mince_gui.store.runs import StoredItem, StoredRun
 from mince_gui.ui.pages.run_tiles import Tiles
@@ -36,10 +37,14 @@ def _tokens(item: StoredItem) -> str:
 
 def _verdict_tip(item: StoredItem) -> str:
     lines = [item.cause] if item.cause else []
-    lines += ["the answer was cut at the token budget"] if item.capped else []
+    if item.capped:
+        at = "the model's ceiling, before the token budget" if item.finish == "context" else "the token budget"
+        lines.append(f"the answer was cut at {at}")
+    lines += ["the answer is empty"] if is_empty(item.text) else []
     lines += [f"{metric}: {passed:g} of {trials:g}" for metric, (passed, trials) in item.scores.items()]
     lines += [f"expected: {item.expected}"] if item.expected else []
     lines += [f"read as ({name}): {text}" for name, text in item.extracted.items()]
+    lines += [f"choices scored by: {item.method}"] if item.method else []
     lines += [f"took {item.attempts} attempts"] if item.attempts > 1 else []
     return "\n".join(lines)
 
@@ -75,7 +80,7 @@ ITEMS = (
 )  # fmt: skip
 _SCORES_WIDTH = 340
 _NO_ITEM = "No item is done yet."
-FILTERS = ("All items", "Wrong", "Missing", "Capped")
+FILTERS = ("All items", "Wrong", "Missing", "Capped", "Empty")
 
 
 class RunView(QWidget):
@@ -130,12 +135,14 @@ class RunView(QWidget):
         self.done = label("", "heading")
         self.left = label("", "muted")
         self.missing = label("", "muted")
-        self.capped = label("", "muted")
+        self.capped = Elided("", "muted")
         self._shown_count = label("", "muted")
         counts = row(
-            self.chip, self.done, self.left, self.missing, self.capped, self._phase, None, self._shown_count,
-            self.filter, gap=2 * GRID,
+            self.chip, self.done, self.left, self.missing, self._phase, self.capped, self._shown_count, self.filter,
+            gap=2 * GRID,
         )  # fmt: skip
+        # The longest of them gives way, and tells all of it in its tip.
+        counts.setStretchFactor(self.capped, 1)
         card = Card(margin=GRID + 4)
         card.body.addLayout(head)
         card.body.addWidget(self.bar)
@@ -187,7 +194,14 @@ class RunView(QWidget):
         else:
             self.left.setText(f"took {fmt.seconds(run.elapsed_seconds)}" if run.done else "")
         self.missing.setText(f"{run.missing:,} missing" if run.missing else "none missing")
-        self.capped.setText(f"{snapshot.capped:,} capped" if snapshot.capped else "none capped")
+        self._show_answers(snapshot.answers, choices=bool(snapshot.prefills.size and not snapshot.first_tokens.size))
+
+    def _show_answers(self, answers: Answers, *, choices: bool) -> None:
+        """What was cut, is empty or does not fit; nothing is generated for choices, so nothing can be cut."""
+        words = answers.words()
+        none = "" if choices else "none capped" + ("" if answers.budget is None else f" at {answers.budget:,} tokens")
+        self.capped.set_text(", ".join(short for short, _ in words) or none)
+        self.capped.setToolTip("\n".join(whole for _, whole in words))
 
     def _show_scores(self, snapshot: Snapshot, another: bool) -> None:
         chosen = self.scores_view.current_row()
@@ -232,6 +246,8 @@ class RunView(QWidget):
             return item.state == "done" and verdict(item)[1] != "good"
         if wanted == "Missing":
             return item.state == "missing"
+        if wanted == "Empty":
+            return is_empty(item.text)
         return item.capped if wanted == "Capped" else True
 
     def _fill_items(self) -> None:

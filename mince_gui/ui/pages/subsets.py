@@ -95,6 +95,8 @@ class SubsetsPage(Page):
         )  # fmt: skip
         self.set_content(side, empty)
         self._datasets = QMenu(self)
+        self.logs: dict[str, tuple[str, ...]] = {}
+        """Benchmark -> models whose imported logs may hold its prompts."""
         self.accept_revision = QAction("Take another revision, and record each item that differs", self)
         self.accept_revision.setCheckable(True)
         self.fewshot: Path | None = None
@@ -104,6 +106,10 @@ class SubsetsPage(Page):
         """Read subsets and packs."""
         workspace = self.hub.workspace
         self.hub.jobs.read(lambda: reads.subsets(workspace), self._show, self.fail)
+        self.hub.jobs.read(lambda: reads.prompts_of_logs(workspace), self._keep_logs, self.fail)
+
+    def _keep_logs(self, found: dict[str, tuple[str, ...]]) -> None:
+        self.logs = found
 
     def open_with(self, what: object) -> None:
         """Choose the subset of this name."""
@@ -111,8 +117,15 @@ class SubsetsPage(Page):
             self._wanted = what
             self.refresh()
 
-    def pack_from(self, dataset: Path, *, subset: str | None = None, all_of: str | None = None) -> None:
-        """Make a pack in the background, with the options of the menu."""
+    def pack_from(
+        self,
+        dataset: Path | None,
+        *,
+        subset: str | None = None,
+        all_of: str | None = None,
+        prompts_of: str | None = None,
+    ) -> None:
+        """Make a pack in the background; where `dataset` is None, from the imported log of the model `prompts_of`."""
         self.error.hide()
         fewshot, accept = self.fewshot, self.accept_revision.isChecked()
         workspace = self.hub.workspace
@@ -120,11 +133,20 @@ class SubsetsPage(Page):
         self.hub.jobs.start(
             f"Packing {what}",
             lambda emit, cancel: packing.pack(
-                workspace, dataset, subset=subset, all_of=all_of, fewshot=fewshot, accept_revision=accept, emit=emit
+                workspace,
+                dataset,
+                subset=subset,
+                all_of=all_of,
+                fewshot=fewshot,
+                logged_prompts=dataset is None,
+                model=prompts_of,
+                accept_revision=accept,
+                emit=emit,
+                cancel=cancel,
             ),
             done=self._packed,
             failed=self.fail,
-            cancellable=False,
+            cancellable=dataset is None,
         )
 
     def _show(self, found: list[SubsetRow]) -> None:
@@ -139,7 +161,12 @@ class SubsetsPage(Page):
     def _packed(self, packed: Packed) -> None:
         name = packed.pack.subset.name
         self.hub.tell("packs")
-        self.hub.say(f"{name} is packed.")
+        told = ""
+        if packed.prompts_of:
+            told = f" with the prompts of {packed.prompts_of}'s log; {packed.proven:,} verdicts of it were scored alike"
+        self.hub.say(f"{name} is packed{told}.")
+        if packed.left_out:
+            self.error.show_notice(f"{name}: a part of its task is left out.", "\n".join(packed.left_out))
 
     def export(self, name: str, form: Form) -> None:
         """Write the subset into the workspace's folder of exports, and say where."""
@@ -181,17 +208,34 @@ class SubsetsPage(Page):
         self._datasets.clear()
         for name, known in BENCHMARKS.items():
             self._datasets.addAction(f"{known.title}  ({known.dataset})", partial(self._ask_dataset, all_of=name))
+        for name in sorted(self.logs.keys() - BENCHMARKS.keys()):
+            self._datasets.addAction(f"{title_of(name)}  (imported logs)", partial(self._ask_dataset, all_of=name))
         self._datasets.popup(self.full_button.mapToGlobal(self.full_button.rect().bottomLeft()))
+
+    def pack_menu(self, *, subset: str | None = None, all_of: str | None = None) -> QMenu:
+        """Where the items come from: the dataset, or the prompts of an imported log."""
+        menu = QMenu(self)
+        benchmark = all_of or next((r.benchmark for r in self.model.rows if r.name == subset), "")
+        if benchmark in BENCHMARKS:
+            menu.addAction("Dataset folder", lambda: self._dialog(folder=True, subset=subset, all_of=all_of))
+            menu.addAction("Dataset file", lambda: self._dialog(folder=False, subset=subset, all_of=all_of))
+            menu.addSeparator()
+        if models := self.logs.get(benchmark, ()):
+            logs = menu.addMenu("Prompts as lm-eval logged them, of")
+            for model in models:
+                logs.addAction(model, partial(self.pack_from, None, subset=subset, all_of=all_of, prompts_of=model))
+        if benchmark not in BENCHMARKS:
+            menu.addAction("Logs in another folder", lambda: self._dialog(folder=True, subset=subset, all_of=all_of))
+        menu.addSeparator()
+        menu.addAction(self.accept_revision)
+        if benchmark in BENCHMARKS:
+            examples = "Few-shot examples from elsewhere" if self.fewshot is None else f"Few-shot: {self.fewshot.name}"
+            menu.addAction(examples, self._ask_fewshot)
+        return menu
 
     def _ask_dataset(self, *, subset: str | None = None, all_of: str | None = None) -> None:
         """Folder or file: Qt has no dialog for both, so a small menu asks first."""
-        menu = QMenu(self)
-        menu.addAction("Dataset folder", lambda: self._dialog(folder=True, subset=subset, all_of=all_of))
-        menu.addAction("Dataset file", lambda: self._dialog(folder=False, subset=subset, all_of=all_of))
-        menu.addSeparator()
-        menu.addAction(self.accept_revision)
-        examples = "Few-shot examples from elsewhere" if self.fewshot is None else f"Few-shot: {self.fewshot.name}"
-        menu.addAction(examples, self._ask_fewshot)
+        menu = self.pack_menu(subset=subset, all_of=all_of)
         menu.aboutToHide.connect(menu.deleteLater)
         at = self.details.pack if subset else self.full_button
         menu.popup(at.mapToGlobal(at.rect().bottomLeft()))

@@ -1,0 +1,1 @@
+"""The benchmarks that are known by name, one module each."""
