@@ -229,12 +229,13 @@ class Channel:
 
 
 class _Passes:
-    """The forward passes of one choice request: how its rows were got, and the seconds of them all."""
+    """The forward passes of one choice request: how its rows were got, the seconds of them all, and those of trials."""
 
     def __init__(self) -> None:
         self.method = "last_logits"
         self.trap = False
         self.seconds = 0.0
+        self.aside = 0.0
 
 
 def _sound(rows: Any) -> Any:
@@ -383,7 +384,7 @@ class Engine:
             scored = self._all_row_sums(pairs, shared, passes)
         else:
             scored = self._last_rows_only(pairs, passes)
-        wall = time.perf_counter() - begin
+        wall = time.perf_counter() - begin - passes.aside
         logprobs = [total for total, _ in scored]
         if not all(map(math.isfinite, logprobs)):
             raise RefusedError("non_finite", "the model's logits are not finite numbers")
@@ -464,13 +465,20 @@ class Engine:
         time that it was tried.
         """
         rewound: list[tuple[float, bool]] | None = None
+        begin = time.perf_counter()
         if shared and len(pairs) > 1 and len(pairs[0][0]) > 1 and self._rewinds is not False:
             rewound = self._rewound_sums(pairs, passes)
             if rewound is not None and self._rewinds:
                 return rewound
+        seconds, between = passes.seconds, time.perf_counter()
         whole = [_sum(self._answer_rows(context, answer, passes), answer) for context, answer in pairs]
         if rewound is not None:
             self._rewinds = all(abs(a[0] - b[0]) < _REWIND_TOLERANCE for a, b in zip(whole, rewound))  # noqa: B905
+        # The item took as long as by the one way that all others will go.
+        if self._rewinds:
+            passes.seconds, passes.aside = seconds, time.perf_counter() - between
+        else:
+            passes.seconds, passes.aside = passes.seconds - seconds, between - begin
         return whole
 
     def _rewound_sums(
@@ -504,7 +512,9 @@ class Engine:
         """Choices of several tokens on a graph that gives the last row alone."""
         if self._appends is None:
             # Asked for here and not at load: some stacks do not survive the question, and most runs never need it.
+            begin = time.perf_counter()
             self._appends = self._appending_is_exact()
+            passes.aside = time.perf_counter() - begin
         passes.method = "token_by_token" if self._appends else "fresh"
         first: dict[tuple[int, ...], Any] = {}
         scored = []
