@@ -53,7 +53,7 @@ def print_asking(asking: Mapping[str, str], answers: Answers) -> None:
     """How items were asked and scored, and what became of the answers besides their scores."""
     for name, words in asking.items():
         # A pack's or a folder's names come from elsewhere.
-        click.echo(f"{name}: {visible(shorten(words, 160, placeholder=' ...'))}")
+        click.echo(f"{name}: {visible(shorten(words, 300, placeholder=' ...'))}")
     for _, whole in answers.words():
         click.echo(f"! {whole}")
 

@@ -12,7 +12,7 @@ PARITY = frozenset({"last_logits", "row_before"})
 _METHODS: Mapping[str, str] = {
     "last_logits": "one forward pass, logits of the last position over choices of one token each",
     "row_before": "one forward pass, logits of the position before the last (the model's length trap avoided)",
-    "all_rows": "log-probabilities of several tokens summed, one pass per choice",
+    "all_rows": "log-probabilities of several tokens summed, from the logits of all positions",
     "token_by_token": "log-probabilities summed, each choice fed token by token",
     "fresh": "log-probabilities summed, a fresh generator for every prefix",
 }

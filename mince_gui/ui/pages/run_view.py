@@ -64,7 +64,7 @@ SCORES = (
 )  # fmt: skip
 ITEMS = (
     Column[StoredItem]("#", lambda i: f"{i.position + 1:,}", key=lambda i: i.position, number=True, width=48),
-    Column[StoredItem]("Item", lambda i: i.item_key, width=56),
+    Column[StoredItem]("Item", lambda i: i.item_key, width=92, tip=lambda i: i.item_key),
     Column[StoredItem](
         "Category", lambda i: (i.category or "-").rpartition(":")[2], width=84, tip=lambda i: i.category or ""
     ),

@@ -54,7 +54,7 @@ def _seed(shown: SubsetRow) -> str:
 
 COLUMNS = (
     Column[SubsetRow]("Name", lambda r: r.name, width=0),
-    Column[SubsetRow]("Benchmark", lambda r: title_of(r.benchmark), width=104),
+    Column[SubsetRow]("Benchmark", lambda r: title_of(r.benchmark), width=124, tip=lambda r: title_of(r.benchmark)),
     Column[SubsetRow]("Items", lambda r: f"{r.n:,} / {r.total_items:,}", key=lambda r: r.n, number=True, width=112),
     Column[SubsetRow]("Sampler", lambda r: _SAMPLERS.get(r.sampler, r.sampler), width=114),
     Column[SubsetRow]("Seed", _seed, key=lambda r: r.seed, number=True, width=54),
