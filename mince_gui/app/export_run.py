@@ -15,7 +15,7 @@ from mince_gui import __version__
 from mince_gui.app.prompting import Chat, Prompting, choose_chat, choose_task
 from mince_gui.app.stream import stream
 from mince_gui.base.canonical import sha256_file
-from mince_gui.base.errors import InputError, MinceError
+from mince_gui.base.errors import InputError, MinceError, UsageError
 from mince_gui.base.events import Emit, Warned, ignore
 from mince_gui.base.files import write_atomic
 from mince_gui.benchmarks import Benchmark, keys_of
@@ -40,6 +40,7 @@ _VERSIONS = {
     "gsm8k_cot_llama": 4.0, "arc_challenge": 1.0, "mmlu": 1.0,
 }  # fmt: skip
 _RUN_ID = re.compile(r"\d{8}(-(\d{1,6}(-[0-9a-f]{0,4})?)?)?")
+_TEMPERATURE_SAID = ("ifeval", "leaderboard_ifeval", "gsm8k")
 _AFTER_MARK_ALONE = ("gsm8k_cot", "gsm8k_cot_llama")
 
 
@@ -86,6 +87,8 @@ def export_run(
         exports = ws.folder / "exports"
         if form == "csv":
             path = (out or exports / f"{run.run_id}.csv").absolute()
+            if path.is_dir():
+                raise UsageError(f"{path} is a folder; a table is one file.", "Name a file: --out FILE.csv")
             write_atomic(path, _csv(items))
             return ExportedRun(run.run_id, path, (path,), len(done), run.plan.items)
         if len(done) < run.plan.items:
@@ -161,13 +164,12 @@ def _answered(
             "the chat template or the program has changed since.",
             "Put the model folder's template back as it was; --as csv needs no prompts.",
         )
-    # What an older program kept no record of is not made up: greedy is then said of none.
-    greedy = item.greedy or (False,) * len(item.logprobs)
     # In the task's order: rows follow its filters.
     scores = {metric: item.scores[metric] for metric in task.metrics if metric in item.scores}
     return AnsweredItem(
         places.task(item.item_key, task, asked), places.doc_id(item.item_key), doc, asked.request,
-        _target(task, asked.doc), item.text, item.logprobs, greedy, item.extracted, scores,
+        _target(task, asked.doc), item.text, item.logprobs, item.greedy, item.extracted, scores,
+        asked.doc["options"] if isinstance(task, LoggedTask) and task.kind == "generate" else None,
     )  # fmt: skip
 
 
@@ -179,8 +181,7 @@ def _target(task: Task, doc: Mapping[str, Any]) -> str:
         whole = task.prompt.target(doc)
         return whole.rpartition("####")[2].strip() if task.name in _AFTER_MARK_ALONE else whole
     if isinstance(task, LoggedTask):
-        gold = doc["gold"]
-        return str(gold[0]) if gold else ""
+        return str(doc.get("target", ""))
     return "0"
 
 
@@ -196,7 +197,7 @@ def _facts(
     own = {
         "version": __version__,
         "run_id": run.run_id,
-        "scored_as": "the task of this name in lm-eval 0.4.13",
+        "scored_as": _scored_as(task, benchmark),
         "benchmark": plan.benchmark,
         "subset": plan.subset,
         "pack_sha256": plan.pack_sha256,
@@ -208,7 +209,8 @@ def _facts(
     whole = plan.total_items if len(names) == 1 and not benchmark.subjects else None
     return ExportFacts(
         model=plan.model,
-        timestamp=ended.replace(tzinfo=None).isoformat().replace(":", "-"),
+        # Runs end in whole seconds; the rest is made of the id, so that two runs never share a file.
+        timestamp=f"{ended:%Y-%m-%dT%H-%M-%S}.{int(run.run_id[-4:], 16):06d}",
         date=began.timestamp(),
         seconds=run.elapsed_seconds,
         config_of={name: _config(task, name, shots[name]) for name in names},
@@ -219,9 +221,15 @@ def _facts(
         chat_template=None if template is None else template.source,
         system_prompt=prompting.system_prompt,
         max_new_tokens=prompting.max_new_tokens,
-        generation={"do_sample": False, **({"temperature": 0.0} if benchmark.name == "ifeval" else {})},
+        generation={"do_sample": False, **({"temperature": 0.0} if task.name in _TEMPERATURE_SAID else {})},
         own=own,
     )
+
+
+def _scored_as(task: Task, benchmark: Benchmark) -> str:
+    if isinstance(task, LoggedTask):
+        return "the logged task of this name, by what `configs` says of it"
+    return "the task of this name in lm-eval 0.4.13" if benchmark.in_lm_eval else "a task of mince-gui's own"
 
 
 def _originals(benchmark: Benchmark, names: Sequence[str]) -> dict[str, int | None]:

@@ -26,7 +26,8 @@ _UNSAFE = re.compile(r'["<>:/|\\?*\[\]]+')
 class AnsweredItem:
     """One item that was run. `task` and `doc_id` are lm-eval's; `target` is its target as text.
 
-    `scores` maps metric to (passed, trials), `extracted` a filter to what it read; see `tasks.types.Scored`.
+    `scores` maps metric to (passed, trials), `extracted` a filter to what it read; see `tasks.types.Scored`. `options`
+    are generation options of the item's own, None where the run's hold.
     """
 
     task: str
@@ -39,6 +40,7 @@ class AnsweredItem:
     greedy: tuple[bool, ...]
     extracted: Mapping[str, str]
     scores: Mapping[str, tuple[float, float]]
+    options: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,14 @@ def _row(item: AnsweredItem, name: str, facts: ExportFacts) -> dict[str, Any]:
     if request.kind == "choice":
         contexts = request.contexts or (request.prompt,) * len(request.choices)
         arguments: list[tuple[str, Any]] = list(zip(contexts, request.choices, strict=True))
-        answers = [
-            [str(logprob), str(greedy)] for logprob, greedy in zip(item.logprobs, item.greedy, strict=True)
-        ]  # lm-eval writes both as texts
+        # lm-eval writes both as texts; an older program kept no record of greedy, which is then None.
+        greedy = item.greedy or (None,) * len(item.logprobs)
+        answers = [[str(logprob), str(said)] for logprob, said in zip(item.logprobs, greedy, strict=True)]
         resps: list[Any] = [[answer] for answer in answers]
         filtered: list[Any] = answers
     else:
-        options = {"until": list(request.until), **facts.generation, "max_gen_toks": request.max_new_tokens}
+        said = item.options if item.options is not None else facts.generation
+        options = {"until": list(request.until), **said, "max_gen_toks": request.max_new_tokens}
         arguments = [(request.prompt, options)]
         resps, filtered = [[item.text]], [item.extracted.get(name, item.text)]
     metrics = _by_filter(item)[name]
@@ -212,8 +215,9 @@ def _scores(items: Sequence[AnsweredItem]) -> dict[str, Any]:
 def _pooled(group: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The group's mean over items, and the pooled standard error of its tasks, where all of them have one."""
     sizes = [part["sample_len"] for part in parts]
-    found: dict[str, Any] = {"name": group, "alias": group, "sample_count": sum(sizes)}
-    for metric in [name for name in parts[0] if "," in name and "_stderr," not in name]:
+    found: dict[str, Any] = {"name": group, "alias": group, "sample_len": sum(sizes)}
+    metrics = [name for name in parts[0] if "," in name and "_stderr," not in name]
+    for metric in metrics:
         bare, _, name = metric.partition(",")
         found[metric] = sum(part[metric] * size for part, size in zip(parts, sizes, strict=True)) / sum(sizes)
         errors = [part[f"{bare}_stderr,{name}"] for part in parts]
@@ -226,4 +230,4 @@ def _pooled(group: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             if all(isinstance(error, float) for error in errors)
             else "N/A"
         )
-    return found
+    return {**found, "sample_count": dict.fromkeys(metrics, sum(sizes))}

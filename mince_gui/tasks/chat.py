@@ -27,6 +27,7 @@ _CONFIG = "tokenizer_config.json"
 _NOW = "strftime_now"
 _MAX_BYTES = 32 << 20
 _REMEDY = "Name a good template file with --chat-template FILE, or run without one: --chat-template none."
+_NO_SYSTEM = "It takes no system message: leave the system prompt out, or put it into the template itself."
 
 
 class _Generation(Extension):
@@ -116,7 +117,17 @@ class ChatTemplate:
             RecursionError,
             MemoryError,
         ) as exc:
-            raise InputError(f"{self.origin}: the chat template failed: {exc or type(exc).__name__}", _REMEDY) from exc
+            remedy = f"{_NO_SYSTEM} {_REMEDY}" if self._fails_for_the_system_message(messages) else _REMEDY
+            raise InputError(f"{self.origin}: the chat template failed: {exc or type(exc).__name__}", remedy) from exc
+
+    def _fails_for_the_system_message(self, messages: Sequence[Message]) -> bool:
+        if not messages or messages[0]["role"] != "system":
+            return False
+        try:
+            self.render(messages[1:])
+        except InputError:
+            return False
+        return True
 
 
 def _read_text(path: Path) -> str:

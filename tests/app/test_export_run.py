@@ -168,6 +168,34 @@ def test_answers_are_shown_without_obeying_them(
     assert "gold    3" in shown
 
 
+@pytest.mark.parametrize("task", ["commonsense_qa", "winogrande", "mmlu_pro"])
+def test_a_logged_task_goes_out_as_it_came_in(demo: Path, tmp_path: Path, task: str) -> None:
+    """Row by row as lm-eval wrote it, but for the answers: another CPU may give others."""
+    logged = Path(__file__).parent.parent / "tasks" / "data" / "logged"
+    workspace = tmp_path / "ws"
+    import_logs(workspace, look([logged]), benchmark=task)
+    pack(workspace, all_of=task)
+    model = demo / json.loads((demo / "demo.json").read_text(encoding="utf-8"))["model_dir"]
+    run_id = create(workspace, RunOrder(model, "full"))
+    execute(workspace, run_id)
+    exported = export_run(workspace, run_id, "lm-eval", out=tmp_path / "out")
+    answers = ("resps", "filtered_resps", "acc", "exact_match")
+    compared = 0
+    for file in exported.files:
+        if file.name.startswith("samples_"):
+            (theirs,) = logged.glob(f"*/{file.name.rpartition('_')[0]}_*.jsonl")
+            ours_rows, rows = (
+                [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in (file, theirs)
+            )
+            for ours, row in zip(ours_rows, rows, strict=True):
+                assert list(ours) == list(row)
+                assert {k: v for k, v in ours.items() if k not in answers} == {
+                    k: v for k, v in row.items() if k not in answers
+                }
+                compared += 1
+    assert compared == {"commonsense_qa": 10, "winogrande": 8, "mmlu_pro": 10}[task]
+
+
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "dataset", "rows"),

@@ -104,6 +104,8 @@ def test_a_group_has_the_mean_over_items_and_the_pooled_error() -> None:
     assert results["results"]["mmlu_a"]["acc_stderr,none"] == pytest.approx(math.sqrt(0.75 / 3 / 4))
     # Pooled over subjects: ((4-1) * 4 * se_a^2 + (2-1) * 2 * 0) / (6 - 2) / 6.
     assert results["groups"]["mmlu"]["acc_stderr,none"] == pytest.approx(math.sqrt(12 * 0.0625 / 4 / 6))
+    assert results["groups"]["mmlu"]["sample_count"] == {"acc,none": 6}
+    assert results["groups"]["mmlu"]["sample_len"] == 6
     assert results["group_subtasks"] == {"mmlu": ["mmlu_a", "mmlu_b"]}
 
 

@@ -1,8 +1,7 @@
 """Chat templates: where they are found, what they render, what a broken or hostile one does.
 
 The templates in `templates/` were written for these tests with the constructs that published ones use;
-`expected.json` holds what transformers 5.24.0 renders from them (`render_jinja_template` with bos_token "<s>",
-eos_token "</s>", date_string "5 May 2025", add_generation_prompt, and enable_thinking=False where it is a switch).
+`expected.json` holds what transformers 5.24.0 renders from them and `chats.json`; `test_oracle_chat` makes it.
 """
 
 from __future__ import annotations
@@ -20,15 +19,7 @@ from mince_gui.tasks import ChatTemplate, load_template
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _EXPECTED: dict[str, str] = json.loads((_TEMPLATES / "expected.json").read_text(encoding="utf-8"))
-_CHATS = {
-    "one": [{"role": "user", "content": 'How many <b>? "é"\n'}],
-    "shots": [
-        {"role": "system", "content": " Be brief. "},
-        {"role": "user", "content": "Q: 1+1\nA:"},
-        {"role": "assistant", "content": " <think>\nhm\n</think>\n\n2. "},
-        {"role": "user", "content": "Q: 2+2\nA:"},
-    ],
-}
+_CHATS = json.loads((_TEMPLATES / "chats.json").read_text(encoding="utf-8"))
 _HELLO = [{"role": "user", "content": "Hello"}]
 _DAY = datetime.date(2025, 5, 5)
 
@@ -49,7 +40,7 @@ def test_templates_of_known_kinds_render_as_in_transformers(tmp_path: Path, case
     kind, chat = case.split("/")
     _config(tmp_path, bos_token="<s>", eos_token={"content": "</s>", "lstrip": False})
     text = _load(tmp_path, _TEMPLATES / f"{kind}.jinja").render(_CHATS[chat])
-    assert text == _EXPECTED[case].replace("5 May 2025", "05 May 2025")
+    assert text == _EXPECTED[case]
 
 
 def test_the_switch_for_thinking_is_known_and_off(tmp_path: Path) -> None:
@@ -232,6 +223,25 @@ def test_a_template_tells_the_date_that_it_was_given(tmp_path: Path) -> None:
 def test_messages_that_alternate_wrongly_are_refused_by_the_template(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must alternate"):
         _load(tmp_path, _TEMPLATES / "mistral_kind.jinja").render(_HELLO * 2)
+
+
+_ALONE = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}ok"
+
+
+def test_a_template_without_a_system_role_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "chat_template.jinja").write_text(_ALONE, encoding="utf-8")
+    system = {"role": "system", "content": "Be brief."}
+    with pytest.raises(InputError, match="System role not supported") as caught:
+        _load(tmp_path).render([system, *_HELLO])
+    assert "leave the system prompt out" in caught.value.remedy
+    assert _load(tmp_path).render(_HELLO) == "ok"
+
+
+def test_a_failure_that_has_another_reason_does_not_blame_the_system_message(tmp_path: Path) -> None:
+    (tmp_path / "chat_template.jinja").write_text("{{ raise_exception('never') }}", encoding="utf-8")
+    with pytest.raises(InputError, match="never") as caught:
+        _load(tmp_path).render([{"role": "system", "content": "Be brief."}, *_HELLO])
+    assert "system" not in caught.value.remedy
 
 
 def test_the_callers_messages_are_left_alone(tmp_path: Path) -> None:

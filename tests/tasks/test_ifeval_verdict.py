@@ -66,6 +66,16 @@ _ODD = {
     "emoji": "😀\u200d" * _LONG,
     "control characters": "\x00\x1c\x85\r\x0b" * _LONG,
     "lone surrogates": "\ud800 " * _LONG,
+    "nested lists": "[" * _LONG + "]" * _LONG,
+    "nested objects": '{"a":' * _LONG,
+    "fences": "```json\n" * _LONG,
+    "opening parentheses": "(" * _LONG,
+    "titles": "Mr. " * _LONG,
+    "postscripts": "P.S. p. p. " * _LONG,
+    "stops and new lines": ".\n" * _LONG,
+    "dividers": " *** " * _LONG,
+    "joined emoji": "\U0001f468\u200d\U0001f469\u200d\U0001f467 " * _LONG,
+    "NUL": "\x00" * _LONG,
     "addresses": "a@" * _LONG + "http://" * _LONG,
 }
 

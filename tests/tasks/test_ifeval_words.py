@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from nltk import redos
 from punkt.data import english
@@ -32,13 +34,12 @@ def test_the_punkt_data_equals_nltks_punkt_tab() -> None:
 )
 def test_sentences_are_split_as_in_the_reference(text: str, expected: int) -> None:
     """Counts are those of nltk 3.10.4 with its own punkt_tab."""
-    assert len(words.sentences(text)) == expected
+    assert len(list(words.sentences(text))) == expected
 
 
 def test_words_are_split_as_in_the_treebank() -> None:
     text = "CANNOT stop: it's “A-B” (or C--D)... I'd say NO. U.S. wins"
-    capitals = [word for word in words.treebank_words(text) if word.isupper()]
-    assert capitals == ["CAN", "NOT", "A-B", "C", "D", "I", "NO", "U.S."]
+    assert list(words.capital_words(text)) == ["CAN", "NOT", "A-B", "C", "D", "I", "NO", "U.S."]
 
 
 def test_underscores_join_and_hyphens_part_what_is_counted_as_words() -> None:
@@ -48,4 +49,30 @@ def test_underscores_join_and_hyphens_part_what_is_counted_as_words() -> None:
 def test_nltk_giving_up_for_time_is_an_error_and_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redos, "DEFAULT_TIMEOUT", 1e-9)
     with pytest.raises(MinceError, match="too long"):
-        words.treebank_words("One thing. And another, longer thing. " * 20_000)
+        list(words.capital_words("One thing. And another, longer thing. " * 20_000))
+
+
+def test_sentences_are_read_no_further_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def parts(text: str) -> Iterator[str]:
+        for part in text.split("|"):
+            seen.append(part)
+            yield part
+
+    monkeypatch.setattr(words, "sentences", parts)
+    assert next(words.capital_words("no capital here|NASA it is|nor|WHO")) == "NASA"
+    assert seen == ["no capital here", "NASA it is"]
+
+
+def test_the_words_around_a_stop_are_judged_once_however_often_they_come() -> None:
+    words._splitter.cache_clear()
+    assert len(list(words.sentences("Mr. Fox ran. " * 5_000))) == 5_000
+    judged = words._splitter().text_contains_sentbreak.cache_info()
+    assert judged.misses < 10 < 5_000 < judged.hits
+
+
+def test_a_sentence_without_a_capital_is_not_split_into_words() -> None:
+    words._words_of.cache_clear()
+    assert list(words.capital_words("they ran. " * 100 + "They ran. NO!")) == ["NO"]
+    assert words._words_of.cache_info().misses == 2

@@ -9,13 +9,15 @@ an equal scan stands here.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from mince_gui.tasks.ifeval.arguments import Arguments
 from mince_gui.tasks.ifeval.language import detect, languages
-from mince_gui.tasks.ifeval.words import count_words, sentences, treebank_words
+from mince_gui.tasks.ifeval.words import capital_words, count_words, sentences
 
 Check = Callable[[str], bool]
 Builder = Callable[[Arguments], Check]
@@ -31,6 +33,11 @@ _DASH_BULLET = re.compile(r"^[^\S\n]*-.*$", re.MULTILINE)
 _SINGLE_STARS = re.compile(r"\*[^\n*]*\*")
 _DOUBLE_STARS = re.compile(r"\*\*[^\n*]*\*\*")
 _DIVIDER = re.compile(r"\s?\*\*\*\s?")
+
+
+def _count(found: Iterable[str], number: float) -> int:
+    """How many there are; beyond `number` nobody asks, and a long response is not read on."""
+    return sum(1 for _ in itertools.islice(found, math.ceil(number)))
 
 
 def _keywords_exist(args: Arguments) -> Check:
@@ -72,7 +79,7 @@ def _response_language(args: Arguments) -> Check:
 
 def _number_sentences(args: Arguments) -> Check:
     number, holds = args.number("num_sentences"), args.relation("relation")
-    return lambda response: holds(len(sentences(response)), number)
+    return lambda response: holds(_count(sentences(response), number), number)
 
 
 def _number_words(args: Arguments) -> Check:
@@ -206,7 +213,7 @@ def _end_checker(args: Arguments) -> Check:
 
 def _capital_word_frequency(args: Arguments) -> Check:
     number, holds = args.number("capital_frequency"), args.relation("capital_relation")
-    return lambda response: holds(sum(1 for word in treebank_words(response) if word.isupper()), number)
+    return lambda response: holds(_count(capital_words(response), number), number)
 
 
 def _english_capital(args: Arguments) -> Check:

@@ -1,14 +1,15 @@
 """One item's request as a pack carries it (`PackItem.asked`), checked whenever it is used.
 
-JSON: task (name in the definition), prompts (one, or one per choice: a text, or a list of messages), gold; for choices:
-choices (texts with their delimiter), gold as their places (none where no choice is right); for generated text: until,
-max_new_tokens, gold as texts (any of them is right), and choices (without delimiter) where the filter reads them.
+JSON: task (name in the definition), target (as logged, for exports), prompts (one, or one per choice: a text, or a list
+of messages), gold; for choices: choices (texts with their delimiter), gold as their places (none where no choice is
+right); for generated text: until, max_new_tokens, options (the other generation options that were logged), gold as texts
+(any of them is right), and choices (without delimiter) where the filter reads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mince_gui.base.errors import InputError
@@ -31,16 +32,20 @@ class Asked:
     gold_texts: tuple[str, ...] = ()
     until: tuple[str, ...] = ()
     max_new_tokens: int = 0
+    target: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """JSON values only."""
         body: dict[str, Any] = {
             "task": self.task,
+            "target": self.target,
             "prompts": [prompt if isinstance(prompt, str) else list(prompt) for prompt in self.prompts],
         }
         if self.max_new_tokens:
             body |= {
-                "until": list(self.until), "max_new_tokens": self.max_new_tokens, "gold": list(self.gold_texts),
+                "until": list(self.until), "max_new_tokens": self.max_new_tokens, "options": dict(self.options),
+                "gold": list(self.gold_texts),
             }  # fmt: skip
             return {**body, "choices": list(self.choices)} if self.choices else body
         return {**body, "choices": list(self.choices), "gold": list(self.gold)}
@@ -66,6 +71,11 @@ def asked_of(body: Doc, *, choices: bool) -> Asked:
     task = body.get("task")
     if not isinstance(task, str):
         raise _refusal("it names no task")
+    target, options = body.get("target", ""), body.get("options", {})
+    if not isinstance(target, str):
+        raise _refusal("'target' is not a text")
+    if not isinstance(options, dict):
+        raise _refusal("'options' is not an object")
     prompts = _prompts(body.get("prompts"))
     offered = _texts(body, "choices") if choices or "choices" in body else ()
     if not choices:
@@ -75,14 +85,15 @@ def asked_of(body: Doc, *, choices: bool) -> Asked:
         if type(budget) is not int or not 0 < budget <= _MOST_TOKENS:
             raise _refusal("'max_new_tokens' is no number of tokens")
         return Asked(
-            task, prompts, offered, gold_texts=_texts(body, "gold"), until=_texts(body, "until"), max_new_tokens=budget
-        )
+            task, prompts, offered, gold_texts=_texts(body, "gold"), until=_texts(body, "until"), max_new_tokens=budget,
+            target=target, options=options,
+        )  # fmt: skip
     gold = body.get("gold")
     if len(offered) < 2 or len(prompts) not in (1, len(offered)):
         raise _refusal("there are fewer than two choices, or prompts that do not go with them")
     if not isinstance(gold, list) or not all(type(place) is int and 0 <= place < len(offered) for place in gold):
         raise _refusal("'gold' names no choices")
-    return Asked(task, prompts, offered, gold=tuple(gold))
+    return Asked(task, prompts, offered, gold=tuple(gold), target=target)
 
 
 def _refusal(why: str) -> InputError:

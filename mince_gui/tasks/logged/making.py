@@ -243,16 +243,18 @@ def _delimiter(task: _Task) -> str:
 
 
 def _request(task: _Task, item: LoggedItem, reading: gold.Reading, delimiter: str) -> Asked:
+    target = str(item.target)
     if task.output_type == "multiple_choice":
         choices = tuple(str(choice) for choice in item.arguments)
         texts = tuple(choice.removeprefix(delimiter) for choice in choices)
-        return Asked(task.name, item.prompts, choices, gold=reading.places(item, texts))
+        return Asked(task.name, item.prompts, choices, gold=reading.places(item, texts), target=target)
     options = item.arguments[0]
     assert isinstance(options, Mapping)
     until, budget = _generation(item, options)
     return Asked(
         task.name, item.prompts, reading.choices(item), gold_texts=reading.texts(item), until=until,
-        max_new_tokens=budget,
+        max_new_tokens=budget, target=target,
+        options={name: value for name, value in options.items() if name not in ("until", "max_gen_toks")},
     )  # fmt: skip
 
 
