@@ -2,7 +2,7 @@
 
 JSON: task (name in the definition), target (as logged, for exports), prompts (one, or one per choice: a text, or a list
 of messages), gold; for choices: choices (texts with their delimiter), gold as their places (none where no choice is
-right); for generated text: until, max_new_tokens, options (the other generation options that were logged), gold as texts
+right); for generated text: until, max_new_tokens, options (other generation options that were logged), gold as texts
 (any of them is right), and choices (without delimiter) where the filter reads them.
 """
 
