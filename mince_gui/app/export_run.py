@@ -39,7 +39,7 @@ _VERSIONS = {
     "ifeval": 4.0, "leaderboard_ifeval": 3.0, "gsm8k": 3.0, "gsm8k_cot": 3.0, "gsm8k_cot_zeroshot": 3.0,
     "gsm8k_cot_llama": 4.0, "arc_challenge": 1.0, "mmlu": 1.0,
 }  # fmt: skip
-_RUN_ID = re.compile(r"\d{8}(-(\d{1,6}(-[0-9a-f]{0,4})?)?)?")
+_RUN_ID = re.compile(r"\d{8}-(\d{1,6}(-[0-9a-f]{0,4})?)?")
 _TEMPERATURE_SAID = ("ifeval", "leaderboard_ifeval", "gsm8k")
 _AFTER_MARK_ALONE = ("gsm8k_cot", "gsm8k_cot_llama")
 
@@ -98,6 +98,8 @@ def export_run(
                     "Run them first: mince run --resume RUN",
                 )
             )
+        if run.state in ("running", "paused"):
+            emit(Warned(f"Run {run.run_id} is still going on: what is done so far is written."))
         made = _lm_eval(ws, run, done)
         path = (out or exports / run.run_id).absolute() / folder_name(run.plan.model)
         for name, content in made.items():
@@ -191,7 +193,6 @@ def _facts(
     task, plan = prompting.task, run.plan
     names = list(dict.fromkeys(item.task for item in answered))
     conditions = dict(run.conditions or {})
-    template = prompting.chat.template
     began, ended = datetime.fromisoformat(run.created_at), datetime.fromisoformat(run.ended_at or run.created_at)
     shots = {name: conditions.get("examples", task.shots) for name in names}
     own = {
@@ -218,7 +219,7 @@ def _facts(
         shots_of=shots,
         originals=dict.fromkeys(names, whole) if whole else _originals(benchmark, names),
         group=task.name if len(names) > 1 or (benchmark.subjects and task.name == benchmark.name) else "",
-        chat_template=None if template is None else template.source,
+        chat_template=prompting.chat.source or None,
         system_prompt=prompting.system_prompt,
         max_new_tokens=prompting.max_new_tokens,
         generation={"do_sample": False, **({"temperature": 0.0} if task.name in _TEMPERATURE_SAID else {})},

@@ -86,12 +86,14 @@ def choose_task(pack: Pack, named: str | None) -> Task:
 class Chat:
     """The chat template of a run: None = prompts are asked as they stand.
 
-    `name` is what the report calls it, `sha256` that of the template that is in the prompts ("" = none is).
+    `name` is what the report calls it; `source` is the text of the template that is in the prompts, `sha256` its hash
+    ("" = none is).
     """
 
     template: ChatTemplate | None
     name: str
     sha256: str = ""
+    source: str = ""
 
 
 def choose_chat(task: Task, model: ModelFolder, chat_template: str, today: date) -> Chat:
@@ -113,9 +115,10 @@ def choose_chat(task: Task, model: ModelFolder, chat_template: str, today: date)
     template = load_template(model.path, named, today=today)
     if isinstance(task, LoggedTask) and rendered:
         task.check_template("" if template is None else template.sha256)
-        return Chat(None, "in the logged prompts already, the same as the model's", task.chat_template_sha)
+        name = "in the logged prompts already, the same as the model's"
+        return Chat(None, name, task.chat_template_sha, "" if template is None else template.source)
     if template is not None:
-        return Chat(template, template.origin.name, template.sha256)
+        return Chat(template, template.origin.name, template.sha256, template.source)
     if chat_template == "auto":
         raise InputError(
             f"{model.path} has no chat template, and the prompts of {task.name} go through one.",

@@ -107,7 +107,11 @@ def freeze_command(
 @click.option("--subset", help="A frozen subset: its file or its name.")
 @click.option("--all", "all_of", metavar="BENCHMARK", help="The whole benchmark instead, for full runs.")
 @click.option("--dataset", type=_PATH, help="Your dataset's file or folder, or lm-eval logs (see above).")
-@click.option("--fewshot", type=_PATH, help="The few-shot examples (dev set), where they are not beside the dataset.")
+@click.option(
+    "--fewshot",
+    type=_PATH,
+    help="The examples (MMLU: dev set, GSM8K: training set) where they are not beside the dataset.",
+)
 @click.option("--logged-prompts", is_flag=True, help="Take the prompts of an lm-eval log, whatever the benchmark.")
 @click.option("--model", metavar="NAME", help="Whose log's prompts to take, where several models' logs are there.")
 @click.option("--accept-revision", is_flag=True, help="Take items whose content differs, and record each.")

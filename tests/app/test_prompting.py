@@ -214,6 +214,8 @@ def test_a_prompt_that_another_models_template_rendered_is_refused_unless_it_is_
     same, other = (choose_task(_logged("rendered", "<s>Is it?", sha), None) for sha in (template.sha256, "0" * 64))
     chat = choose_chat(same, chatty, "auto", TODAY)
     assert (chat.template, chat.sha256) == (None, template.sha256)
+    # An export of the run says so again, or its prompts would be taken for plain ones.
+    assert chat.source == template.source
     with pytest.raises(InputError, match="Old-1B, which is not this model's"):
         choose_chat(other, chatty, "auto", TODAY)
 
