@@ -101,7 +101,10 @@ def export_run(
         if run.state in ("running", "paused"):
             emit(Warned(f"Run {run.run_id} is still going on: what is done so far is written."))
         made = _lm_eval(ws, run, done)
-        path = (out or exports / run.run_id).absolute() / folder_name(run.plan.model)
+        folder = (out or exports / run.run_id).absolute()
+        if folder.is_file():
+            raise UsageError(f"{folder} is a file; lm-eval's layout is a folder.", "Name a folder: --out DIR")
+        path = folder / folder_name(run.plan.model)
         for name, content in made.items():
             write_atomic(path / name, content)
         return ExportedRun(run.run_id, path, tuple(path / name for name in made), len(done), run.plan.items)
@@ -171,7 +174,7 @@ def _answered(
     return AnsweredItem(
         places.task(item.item_key, task, asked), places.doc_id(item.item_key), doc, asked.request,
         _target(task, asked.doc), item.text, item.logprobs, item.greedy, item.extracted, scores,
-        asked.doc["options"] if isinstance(task, LoggedTask) and task.kind == "generate" else None,
+        asked.doc.get("options", {}) if isinstance(task, LoggedTask) and task.kind == "generate" else None,
     )  # fmt: skip
 
 
@@ -301,7 +304,7 @@ def _csv(items: Sequence[StoredItem]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(
-        ["item", "category", "state", "answer", *(f"read by {name}" for name in filters), "gold",
+        ["item of the run", "category", "state", "answer", *(f"read by {name}" for name in filters), "gold",
          *(part for name in metrics for part in (f"{name} passed", f"{name} trials")),
          "prompt_tokens", "output_tokens", "seconds", "capped", "finish", "scored_by", "logprobs", "cause"]
     )  # fmt: skip

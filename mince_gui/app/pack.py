@@ -32,7 +32,8 @@ from mince_gui.subset.types import FrozenSubset, Pack
 class Packed:
     """The pack and where its file lies; of a logged one whose prompts it has, and what of its task was left out.
 
-    `proven` counts the verdicts of that log that our scorer gave again from the log's own responses.
+    `proven` counts the verdicts of that log that our scorer gave again from the log's own responses; `notes` say what
+    else is to be known of it.
     """
 
     pack: Pack
@@ -40,6 +41,7 @@ class Packed:
     prompts_of: str = ""
     proven: int = 0
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def find_subset(ws: Workspace, name_or_file: str) -> FrozenSubset:
@@ -141,7 +143,7 @@ def pack(
         stored_subsets.add_pack(ws, frozen, path)
         if logged is None:
             return Packed(made, path)
-        return Packed(made, path, logged.model, logged.made.proven, logged.made.left_out)
+        return Packed(made, path, logged.model, logged.made.proven, logged.made.left_out, logged.made.notes)
 
 
 def _from_files(benchmark: Benchmark, dataset: Path | None, fewshot: Path | None, logged_prompts: bool) -> Dataset:

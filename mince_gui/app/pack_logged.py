@@ -106,7 +106,7 @@ def _runs(
 
 
 def _stored(ws: Workspace, benchmark: Benchmark, model: str | None) -> StoredLog:
-    """The imported log to take: the newest of the model."""
+    """The imported log to take: the newest of the model, a whole one before a part."""
     listed = stored_logs.listing(ws, benchmark.name)
     own = [log for log in listed if log.format == FORMAT]
     if not own:
@@ -124,7 +124,7 @@ def _stored(ws: Workspace, benchmark: Benchmark, model: str | None) -> StoredLog
             f"{benchmark.title} logs of {', '.join(models)} were imported" + (f", none of {model}." if model else "."),
             "Say whose prompts to take: --model NAME.",
         )
-    return max(own, key=lambda log: log.timestamp)
+    return max(own, key=lambda log: (log.items == log.total_items, log.timestamp))
 
 
 def _place(log: StoredLog) -> Path:

@@ -60,6 +60,10 @@ def choose_task(pack: Pack, named: str | None) -> Task:
     benchmark = pack.subset.benchmark
     if pack.logged is not None:
         task = task_of(pack.logged)
+        if task.benchmark != benchmark:
+            raise InputError(
+                f"The pack {pack.subset.name} is of {benchmark}, its logged task of {task.benchmark}.", "Pack it again."
+            )
         if named not in (None, task.name):
             raise UsageError(
                 f"The pack {pack.subset.name} carries the logged prompts of {task.name}, not of {named}.",

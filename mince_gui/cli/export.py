@@ -32,7 +32,7 @@ def export_command(name: str, form: Form, task: str | None, out: Path | None, wo
     a subset as csv       position, key, category and content hash of every item
     a subset as quark     the frozen artifact of amd-quark
 
-    Runs are named by their id (mince runs), or its beginning.
+    Runs are named by their id (mince runs) or its beginning, with the hyphen: 20261130-05.
     """
     if is_run(workspace, name):
         if task is not None:

@@ -24,7 +24,7 @@ _COMMANDS = {
     "freeze": ("subsets", "Draw a subset once and write it to a file."),
     "pack": ("subsets", "Make a pack: a subset with its content, to run offline."),
     "subsets": ("subsets", "List frozen subsets and packs."),
-    "export": ("export", "Write a frozen subset for lm-eval, as CSV, or as amd-quark's artifact."),
+    "export": ("export", "Write a run or a frozen subset for lm-eval, amd-quark, or as CSV."),
     "run": ("run", "Run a model over a subset, or resume a run."),
     "runs": ("runs", "List, show and delete runs."),
     "reference": ("reference", "Stored full-benchmark scores: import, add, list."),

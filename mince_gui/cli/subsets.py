@@ -15,6 +15,7 @@ from mince_gui.cli.console import (
     json_option,
     print_json,
     table,
+    visible,
     workspace_option,
 )
 from mince_gui.report.format import percent, pp
@@ -167,6 +168,7 @@ def pack_command(
                 "metrics": list(task_of(made.logged).metrics),
                 "proven": packed.proven,
                 "left_out": list(packed.left_out),
+                "notes": list(packed.notes),
             }
         print_json(body)
         return
@@ -174,10 +176,9 @@ def pack_command(
     click.echo(f"{made.subset.name}: {len(made.items):,} items{differing}")
     if made.logged is not None:
         task = task_of(made.logged)
-        click.echo(
-            f"prompts of {task.name} as logged for {packed.prompts_of}; scored: {', '.join(task.metrics)} "
-            f"({packed.proven:,} of the log's verdicts were given again, all equal)"
-        )
+        proven = f"{packed.proven:,} of the log's verdicts were given again, all equal"
+        scored = f"{', '.join(task.metrics)} ({proven if packed.proven else 'not proven by the log'})"
+        click.echo(visible(f"prompts of {task.name} as logged for {packed.prompts_of}; scored: {scored}"))
     click.echo(str(packed.path))
 
 

@@ -19,6 +19,7 @@ from mince_gui.tasks.types import Request
 NO_FILTER = "none"
 _INSTRUCTIONS = {"inst_level_strict_acc": "strict", "inst_level_loose_acc": "loose"}
 _VERDICTS = ("prompt_level_strict_acc", "prompt_level_loose_acc")
+_NOT_OF_A_WORD = re.compile(r"\W")
 _UNSAFE = re.compile(r'["<>:/|\\?*\[\]]+')
 
 
@@ -81,7 +82,9 @@ def files_of(items: Sequence[AnsweredItem], facts: ExportFacts) -> dict[str, byt
     rows = {task: _rows(answered, facts) for task, answered in tasks.items()}
     made = {f"results_{facts.timestamp}.json": _results(tasks, rows, facts)}
     for task, listed in rows.items():
-        made[f"samples_{task}_{facts.timestamp}.jsonl"] = b"".join(_line(row) for row in listed)
+        made[f"samples_{_NOT_OF_A_WORD.sub('_', task)}_{facts.timestamp}.jsonl"] = b"".join(
+            _line(row) for row in listed
+        )
     return made
 
 
@@ -120,7 +123,8 @@ def _row(item: AnsweredItem, name: str, facts: ExportFacts) -> dict[str, Any]:
         filtered: list[Any] = answers
     else:
         said = item.options if item.options is not None else facts.generation
-        options = {"until": list(request.until), **said, "max_gen_toks": request.max_new_tokens}
+        other = {name: value for name, value in said.items() if name not in ("until", "max_gen_toks")}
+        options = {"until": list(request.until), **other, "max_gen_toks": request.max_new_tokens}
         arguments = [(request.prompt, options)]
         resps, filtered = [[item.text]], [item.extracted.get(name, item.text)]
     metrics = _by_filter(item)[name]

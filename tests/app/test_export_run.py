@@ -196,6 +196,21 @@ def test_a_logged_task_goes_out_as_it_came_in(demo: Path, tmp_path: Path, task: 
     assert compared == {"commonsense_qa": 10, "winogrande": 8, "mmlu_pro": 10}[task]
 
 
+def test_a_part_of_a_group_comes_back_as_a_part(demo: Path, tmp_path: Path) -> None:
+    workspace = tmp_path / "ws"
+    import_logs(workspace, look([Path(__file__).parent.parent / "tasks" / "data" / "logged"]), benchmark="mmlu_pro")
+    pack(workspace, all_of="mmlu_pro")
+    model = demo / json.loads((demo / "demo.json").read_text(encoding="utf-8"))["model_dir"]
+    run_id = create(workspace, RunOrder(model, "full", limit=5))
+    execute(workspace, run_id)
+    export_run(workspace, run_id, "lm-eval", out=tmp_path / "out")
+    import_logs(tmp_path / "ws2", look([tmp_path / "out"]))
+    with Workspace(tmp_path / "ws2") as ws:
+        (stored,) = logs.listing(ws)
+    assert (stored.items, stored.total_items) == (5, 10)
+    assert [check.kind for check in stored.checks if check.severity == "refusal"] == ["partial"]
+
+
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "dataset", "rows"),

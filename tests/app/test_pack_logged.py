@@ -178,6 +178,7 @@ def test_the_command_says_whose_prompts_it_packed_and_what_is_scored(
     assert main([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["logged"] == {
         "task": "piqa", "prompts_of": "demo-device-int4", "metrics": ["acc", "acc_norm"], "proven": 20, "left_out": [],
+        "notes": [],
     }  # fmt: skip
     assert main(["pack", "--all", "gsm8k", "--workspace", str(workspace)]) == 2
     assert "--logged-prompts" in capsys.readouterr().err

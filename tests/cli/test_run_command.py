@@ -19,4 +19,4 @@ def test_a_long_system_prompt_is_cut_with_a_mark(capsys: pytest.CaptureFixture[s
     print_asking({"system prompt": "word " * 99}, Answers())
     (line,) = capsys.readouterr().out.splitlines()
     assert line.endswith("word ...")
-    assert len(line) < 180
+    assert len(line) < 330

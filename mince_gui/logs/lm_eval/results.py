@@ -70,6 +70,10 @@ class Results(ResultsFile):
 
     def items_meant(self, tasks: Sequence[str]) -> int | None:
         """How many items the tasks have in full (n-samples "original"), None where it is not said for all."""
+        # A run that mince exported knows its benchmark, also where the tasks' own numbers are not known.
+        known = self.part("mince_gui", "items").get("benchmark")
+        if isinstance(known, int) and not isinstance(known, bool):
+            return known
         counts = [self.part("n-samples", task).get("original") for task in tasks]
         if not counts or not all(isinstance(count, int) and not isinstance(count, bool) for count in counts):
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -19,6 +20,7 @@ Chat = Literal["plain", "rendered", "messages"]
 
 _REMEDY = "Make the pack again from the log: mince pack."
 _MOST_BYTES = 4 << 20
+_NAME = re.compile(r"[^\W_][^/\\\x00-\x1f\x7f]{0,199}")
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,8 @@ def definition_from_json(body: Mapping[str, Any]) -> Definition:
     for what in ("output_type", "chat"):
         if len({getattr(rules, what) for rules in tasks.values()}) > 1:
             raise top.refuse(f"its tasks differ in {what}")
+    if not all(_NAME.fullmatch(name) and name.isprintable() for name in (top.text("name"), *tasks)):
+        raise top.refuse("a task has a name that no lm-eval task has")
     made = Definition(top.text("name"), top.text("benchmark"), tasks, source, top.text("chat_template_sha"))
     if not made.metric_names:
         raise top.refuse("its tasks have no metric in common")
@@ -162,6 +166,8 @@ def _rules(tasks: Mapping[str, Any], name: str) -> Rules:
         if pair[0] not in {rule.metric for rule in rules} or pair[1] not in {pipe.name for pipe in pipelines}:
             raise row.refuse(f"'scored' names what is not defined: {pair!r:.80}")
         scored.append((pair[0], pair[1]))
+    if len(set(scored)) < len(scored) or len({pipe.name for pipe in pipelines}) < len(pipelines):
+        raise row.refuse("a filter or a score stands in it twice")
     shots = row.body.get("shots")
     if shots is not None and (type(shots) is not int or shots < 0):
         raise row.refuse("'shots' is no number of examples")

@@ -186,13 +186,16 @@ def _proved(task: _Task) -> tuple[Rules, dict[str, Asked], int, list[str]]:
     """Rules of what every row agrees with, and the requests. Tries each way to read the targets until one agrees."""
     delimiter = _delimiter(task)
     rules = Rules(task.output_type, tuple(task.filters), tuple(task.metrics), (), delimiter, task.chat)
+    others: list[str] = []
     best: tuple[dict[tuple[str, str], Proof], dict[str, Asked], gold.Reading] | None = None
     for reading in gold.readings(task.output_type, task.config, task.items):
         requests = {item.key: _request(task, item, reading, delimiter) for item in task.items}
         proofs = prove(rules, task.items, requests)
         if best is None or _wrong(proofs) < _wrong(best[0]):
             best = (proofs, requests, reading)
-        if not _wrong(proofs):
+        elif not _wrong(proofs) and not reading.by_verdict:
+            others = others or [key for key, asked in requests.items() if asked.gold != best[1][key].gold]
+        if task.output_type == "generate_until" and not _wrong(best[0]):
             break
     assert best is not None
     proofs, requests, reading = best
@@ -200,7 +203,9 @@ def _proved(task: _Task) -> tuple[Rules, dict[str, Asked], int, list[str]]:
     reasons = list(task.left_out)
     for (metric, name), proof in proofs.items():
         called = metric if name == "none" else f"{metric},{name}"
-        if proof.differing:
+        if proof.slow:
+            reasons.append(f"{called} of {task.name}: {proof.slow}")
+        elif proof.differing:
             reasons.append(
                 f"{called} of {task.name}: our verdict is another than the log's for {proof.differing:,} of "
                 f"{proof.agreed + proof.differing:,} rows, so the task has code of its own ({proof.first})"
@@ -220,8 +225,15 @@ def _proved(task: _Task) -> tuple[Rules, dict[str, Asked], int, list[str]]:
         requests = {
             key: replace(asked, choices=()) if asked.max_new_tokens else asked for key, asked in requests.items()
         }
-    count = sum(proofs[pair].agreed for pair in kept)
-    return rules, requests, count, [*_said(task), *([reading.note.format(task=task.name)] if reading.note else [])]
+    # A right choice that is read from the verdict proves nothing.
+    count = 0 if reading.by_verdict else sum(proofs[pair].agreed for pair in kept)
+    said = [*_said(task), *([reading.note.format(task=task.name)] if reading.note else [])]
+    if others:
+        said.append(
+            f"The targets of {len(others):,} items of {task.name} can be read as a place or as a text, and the log "
+            f"does not tell which: they are taken as {'texts' if reading.texts_first else 'places'}."
+        )
+    return rules, requests, count, said
 
 
 def _wrong(proofs: Mapping[tuple[str, str], Proof]) -> int:
@@ -229,6 +241,11 @@ def _wrong(proofs: Mapping[tuple[str, str], Proof]) -> int:
 
 
 def _said(task: _Task) -> Iterator[str]:
+    if not task.config:
+        yield (
+            f"No results file is beside the log of {task.name}: nothing tells how many items it has in full, whether a "
+            "chat template made its prompts, or what its filters and metrics are."
+        )
     if task.output_type == "generate_until" and any(_budget(item) is None for item in task.items):
         yield f"{task.name} names no number of new tokens: {_DEFAULT_BUDGET}, lm-eval's own, is taken."
 
@@ -243,7 +260,7 @@ def _delimiter(task: _Task) -> str:
 
 
 def _request(task: _Task, item: LoggedItem, reading: gold.Reading, delimiter: str) -> Asked:
-    target = str(item.target)
+    target = "" if item.target is None else str(item.target)
     if task.output_type == "multiple_choice":
         choices = tuple(str(choice) for choice in item.arguments)
         texts = tuple(choice.removeprefix(delimiter) for choice in choices)
@@ -254,7 +271,7 @@ def _request(task: _Task, item: LoggedItem, reading: gold.Reading, delimiter: st
     return Asked(
         task.name, item.prompts, reading.choices(item), gold_texts=reading.texts(item), until=until,
         max_new_tokens=budget, target=target,
-        options={name: value for name, value in options.items() if name not in ("until", "max_gen_toks")},
+        options={name: value for name, value in options.items() if name not in ("until", *_BUDGETS)},
     )  # fmt: skip
 
 

@@ -17,11 +17,15 @@ from mince_gui.tasks.logged.task import plain_choices
 
 @dataclass
 class Proof:
-    """What became of one metric under one filter over the rows of one task; `first` is the first that differs."""
+    """What became of one metric under one filter over the rows of one task; `first` is the first that differs.
+
+    `slow` says that a regular expression found no end on an answer: no more of them were tried.
+    """
 
     agreed: int = 0
     differing: int = 0
     first: str = ""
+    slow: str = ""
 
     def take(self, item: LoggedItem, same: bool, said: str) -> None:
         """Count one row; `said` is what to tell of one that differs."""
@@ -78,11 +82,15 @@ def _prove_text(
     item: LoggedItem, asked: Asked, rules: Rules, pipe: Pipeline, proofs: Mapping[tuple[str, str], Proof]
 ) -> None:
     verdict = item.verdicts[pipe.name]
+    if any(proofs[rule.metric, pipe.name].slow for rule in rules.metrics):
+        return
     response = item.responses[0]
     try:
         read = filters.apply(pipe.steps, response if isinstance(response, str) else None, asked.choices)
     except MinceError as error:
-        read = f"({error.message})"
+        for rule in rules.metrics:
+            proofs[rule.metric, pipe.name].slow = error.message
+        return
     logged = verdict.filtered[0] if verdict.filtered else None
     same = isinstance(logged, str) and read == logged
     for rule in rules.metrics:
@@ -96,7 +104,7 @@ def _prove_text(
         try:
             ours = metrics.exact_match(read or "", asked.gold_texts, rule.options)
         except MinceError as error:
-            proof.take(item, False, error.message)
+            proof.slow = error.message
             continue
         proof.take(item, ours == value, f"ours {ours:g}, the log's {value:g}, read {read!r:.60}")
 
