@@ -19,6 +19,7 @@ from mince_gui.base.errors import InputError, MinceError, UsageError
 from mince_gui.base.events import Emit, Warned, ignore
 from mince_gui.base.files import write_atomic
 from mince_gui.benchmarks import Benchmark, keys_of
+from mince_gui.benchmarks.numbers import cleaned
 from mince_gui.report.lm_eval_export import AnsweredItem, ExportFacts, files_of, folder_name
 from mince_gui.report.tables import safe_cell
 from mince_gui.run import RunItem, read_model_folder
@@ -280,6 +281,9 @@ def _config(task: Task, name: str, shots: int | None) -> dict[str, Any]:
             }
             for filter_name, reading in task.prompt.filters.items()
         ]
+        if task.prompt.cleaned is not cleaned:
+            config["metric_list"] = [{"metric": "exact_match"}]
+            return config
         config["metric_list"] = [
             {
                 "metric": "exact_match", "aggregation": "mean", "higher_is_better": True, "ignore_case": True,

@@ -160,8 +160,8 @@ class Benchmark:
         return (head, int(tail)) if tail.isdecimal() else (item_key, 0)
 
     def category(self, doc: Doc, item_key: str) -> str | None:
-        """The item's category, by `category_of`; without that, what the doc names as its category."""
+        """The item's category, by `category_of`; without that, the field that examples are shown by, or "category"."""
         if self.category_of is not None:
             return self.category_of(doc, item_key)
-        value: Any = doc.get("category")
+        value: Any = doc.get(self.data.shown_by or "category")
         return value if isinstance(value, str) else None

@@ -139,7 +139,7 @@ def _fewshot(benchmark: Benchmark, path: Path, given: Path | None) -> tuple[dict
         )
     found: dict[str, list[Doc]] = {}
     for _, row in _all_rows(benchmark, dev):
-        if row.body.get("answer") is None:
+        if "answer" in benchmark.data.fields and row.body.get("answer") is None:
             continue
         example = _checked(row, benchmark)
         found.setdefault(example[by], []).append(example)
@@ -215,6 +215,9 @@ def _key(benchmark: Benchmark, doc: Doc, row: Row, counted: int, subject: str | 
     if not isinstance(doc_id, int) or isinstance(doc_id, bool) or doc_id < 0:
         raise InputError(f"{row.where}: 'doc_id' is not a whole number.", REMEDY)
     try:
-        return benchmark.item_key(doc, doc_id, subject)
+        key = benchmark.item_key(doc, doc_id, subject)
     except KeyError as error:
         raise InputError(f"{row.where}: no {error}, which makes the item's key.", REMEDY) from error
+    if not benchmark.is_key(key):
+        raise InputError(f"{row.where}: {benchmark.title} has no item {key[:40]!r}.", REMEDY)
+    return key

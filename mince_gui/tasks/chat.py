@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from jinja2 import Template, TemplateError, nodes
+from jinja2 import Template, TemplateError, meta, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 
@@ -26,19 +26,21 @@ from mince_gui.tasks.types import Message
 _CONFIG = "tokenizer_config.json"
 _NOW = "strftime_now"
 _MAX_BYTES = 32 << 20
+_THINKING_OFF = {"enable_thinking": False, "thinking": False, "thinking_budget": 0}
+"""The switches for thinking that published templates read, and what turns it off."""
 _REMEDY = "Name a good template file with --chat-template FILE, or run without one: --chat-template none."
 _NO_SYSTEM = "It takes no system message: leave the system prompt out, or put it into the template itself."
 
 
 class _Generation(Extension):
-    """`{% generation %}`: marks what the model says, for training; the text inside is rendered as it is."""
+    """`{% generation %}`: marks what the model says, for training; what is inside is a scope of its own."""
 
     tags = {"generation"}  # noqa: RUF012 - jinja declares it so
 
-    def parse(self, parser: Parser) -> list[nodes.Node]:
+    def parse(self, parser: Parser) -> nodes.Node:
         """The inner statements alone."""
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        line = next(parser.stream).lineno
+        return nodes.Scope(parser.parse_statements(("name:endgeneration",), drop_needle=True)).set_lineno(line)
 
 
 def _raise_exception(message: str) -> None:
@@ -67,11 +69,15 @@ def _environment(today: datetime.date) -> Sandbox:
 
 @dataclass(frozen=True)
 class ChatTemplate:
-    """One template, compiled. `source` is its text, `origin` the file it came from."""
+    """One template, compiled. `source` is its text, `origin` the file it came from.
+
+    `switches` are the variables for thinking that it reads, with the values that turn it off.
+    """
 
     source: str
     origin: Path
     tokens: Mapping[str, str]
+    switches: Mapping[str, bool | int]
     _sandbox: Sandbox = field(repr=False, compare=False)
     _compiled: Template = field(repr=False, compare=False)
 
@@ -83,7 +89,7 @@ class ChatTemplate:
     @property
     def thinking_off(self) -> bool:
         """Whether the template has a switch for thinking, which is then off."""
-        return "enable_thinking" in self.source
+        return bool(self.switches)
 
     @property
     def uses_date(self) -> bool:
@@ -95,18 +101,20 @@ class ChatTemplate:
 
         The text holds whatever special tokens the template writes (often BOS): encode it without adding more.
         """
-        switches = {"enable_thinking": False} if self.thinking_off else {}
         self._sandbox.begin()
         try:
-            return self._compiled.render(
+            text = self._compiled.render(
                 messages=[dict(message) for message in messages],
                 add_generation_prompt=True,
                 tools=None,
                 documents=None,
                 **self.tokens,
-                **switches,
+                **self.switches,
             )
-        # A template is a program from elsewhere: besides jinja's own errors it meets those of the operations it does.
+            text.encode()
+            return text
+        # A template is a program from elsewhere: besides jinja's own errors it meets those of the operations it does,
+        # and may write half a surrogate pair, which is no text.
         except (
             TemplateError,
             TypeError,
@@ -152,14 +160,15 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 
 def _named(value: object, path: Path) -> str | None:
-    """The template in a `chat_template` field: a text, or a list of named ones of which "default" counts."""
+    """The template in a `chat_template` field: a text, or named ones (a list, an object) of which "default" counts."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, list):
-        named = {entry.get("name"): entry.get("template") for entry in value if isinstance(entry, dict)}
+    if isinstance(value, list | dict):
+        entries = [] if isinstance(value, dict) else [entry for entry in value if isinstance(entry, dict)]
+        named = value if isinstance(value, dict) else {entry.get("name"): entry.get("template") for entry in entries}
         if isinstance(named.get("default"), str):
             return str(named["default"])
-        raise InputError(f"{path}: 'chat_template' is a list without a template named 'default'.", _REMEDY)
+        raise InputError(f"{path}: 'chat_template' has no template named 'default'.", _REMEDY)
     raise InputError(f"{path}: 'chat_template' is neither text nor a list of named templates.", _REMEDY)
 
 
@@ -217,6 +226,9 @@ def load_template(
     sandbox = _environment(today)
     try:
         compiled = sandbox.compiled(text)
-    except (TemplateError, RecursionError) as exc:
+        read = meta.find_undeclared_variables(sandbox.parse(text))
+    # Besides jinja's own errors those of Python's compiler: too deep, a number too long, a `continue` without a loop.
+    except (TemplateError, SyntaxError, ValueError, RecursionError, MemoryError) as exc:
         raise InputError(f"{origin}: the chat template is broken: {exc}", _REMEDY) from exc
-    return ChatTemplate(text, origin, _special_tokens(model_dir), sandbox, compiled)
+    switches = {name: off for name, off in _THINKING_OFF.items() if name in read}
+    return ChatTemplate(text, origin, _special_tokens(model_dir), switches, sandbox, compiled)

@@ -80,7 +80,7 @@ class MultipleChoice:
         if not self.shots:
             return []
         by = self.of.data.shown_by
-        fitting = (shot for shot in fewshot if shot.get(by, topic) == topic and shot.get("answer") is not None)
+        fitting = (shot for shot in fewshot if shot.get(by, topic) == topic and self._is_answered(shot))
         shots = list(islice(fitting, self.shots))
         if not shots:
             raise InputError(
@@ -88,6 +88,12 @@ class MultipleChoice:
                 "Make the pack from a dataset folder that holds the dev rows.",
             )
         return shots
+
+    def _is_answered(self, shot: Doc) -> bool:
+        try:
+            return self.prompt.gold(shot) >= 0
+        except InputError:
+            return False
 
     def score(self, doc: Doc, answer: Answer) -> Scored:
         """Each metric 0 or 1 of 1; `extracted` (by acc) and `expected` are the choices themselves.

@@ -2,6 +2,8 @@
 
 The templates in `templates/` were written for these tests with the constructs that published ones use;
 `expected.json` holds what transformers 5.24.0 renders from them and `chats.json`; `test_oracle_chat` makes it.
+`constructs.json` holds single constructs and what transformers renders of the chat "shots" (null: it refuses);
+`test_oracle_templates` makes it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from mince_gui.tasks import ChatTemplate, load_template
 _TEMPLATES = Path(__file__).parent / "templates"
 _EXPECTED: dict[str, str] = json.loads((_TEMPLATES / "expected.json").read_text(encoding="utf-8"))
 _CHATS = json.loads((_TEMPLATES / "chats.json").read_text(encoding="utf-8"))
+_CONSTRUCTS: dict[str, str | None] = json.loads((_TEMPLATES / "constructs.json").read_text(encoding="utf-8"))
 _HELLO = [{"role": "user", "content": "Hello"}]
 _DAY = datetime.date(2025, 5, 5)
 
@@ -43,6 +46,37 @@ def test_templates_of_known_kinds_render_as_in_transformers(tmp_path: Path, case
     assert text == _EXPECTED[case]
 
 
+def test_single_constructs_render_as_in_transformers_and_are_refused_where_it_refuses(tmp_path: Path) -> None:
+    _config(tmp_path, bos_token="<s>", eos_token="</s>")
+    found: dict[str, str | None] = {}
+    for source in _CONSTRUCTS:
+        (tmp_path / "own.jinja").write_bytes(source.encode())
+        try:
+            found[source] = _load(tmp_path, tmp_path / "own.jinja").render(_CHATS["shots"])
+        except InputError:
+            found[source] = None
+    assert found == _CONSTRUCTS
+
+
+@pytest.mark.parametrize(
+    ("source", "off"),
+    [
+        ("{% if enable_thinking is defined and enable_thinking is false %}off{% endif %}", True),
+        ("{%- set enable_thinking = enable_thinking | default(true) -%}{{ 'on' if enable_thinking else 'off' }}", True),
+        ("{%- if thinking is undefined %}{% set thinking = true %}{% endif %}{{ 'on' if thinking else 'off' }}", True),
+        ("{% macro m() %}{{ 'on' if thinking | default(true) else 'off' }}{% endmacro %}{{ m() }}", True),
+        ("{% if not thinking_budget is defined %}{% set thinking_budget = -1 %}{% endif %}{{ thinking_budget }}", True),
+        ("{% set ns = namespace(enable_thinking=true) %}{{ 'on' if ns.enable_thinking }}", False),
+        ("{# enable_thinking #}{{ messages[0].thinking is defined }}", False),
+    ],
+)
+def test_thinking_is_off_exactly_where_the_template_reads_a_switch(tmp_path: Path, source: str, off: bool) -> None:
+    (tmp_path / "chat_template.jinja").write_text(source, encoding="utf-8")
+    template = _load(tmp_path)
+    assert template.thinking_off == off
+    assert (template.render(_HELLO) in ("off", "0")) == off
+
+
 def test_the_switch_for_thinking_is_known_and_off(tmp_path: Path) -> None:
     assert _load(tmp_path, _TEMPLATES / "qwen3_kind.jinja").thinking_off
     assert not _load(tmp_path, _TEMPLATES / "phi4_kind.jinja").thinking_off
@@ -58,6 +92,12 @@ def test_a_template_in_the_tokenizer_config_is_found(tmp_path: Path) -> None:
 def test_of_named_templates_the_default_counts(tmp_path: Path) -> None:
     named = [{"name": "tool_use", "template": "tools"}, {"name": "default", "template": "plain"}]
     assert _load(_config(tmp_path, chat_template=named)).render(_HELLO) == "plain"
+
+
+def test_named_templates_may_be_an_object(tmp_path: Path) -> None:
+    assert _load(_config(tmp_path, chat_template={"tool_use": "tools", "default": "plain"})).render(_HELLO) == "plain"
+    with pytest.raises(InputError, match="no template named 'default'"):
+        _load(_config(tmp_path, chat_template={"tool_use": "tools"}))
 
 
 def test_a_jinja_file_goes_before_the_config_and_the_config_before_chat_template_json(tmp_path: Path) -> None:
@@ -96,6 +136,9 @@ def test_a_file_of_ones_own_may_be_json(tmp_path: Path) -> None:
     [
         ("chat_template.jinja", b"{% for m in messages %}"),
         ("chat_template.jinja", b"\xff\xfe"),
+        ("chat_template.jinja", b"{% continue %}"),
+        ("chat_template.jinja", b"{{ " + b"9" * 5000 + b" }}"),
+        ("chat_template.jinja", b"{% for m in [1] %}" * 25 + b"{% endfor %}" * 25),
         ("chat_template.json", b"[]"),
         ("chat_template.json", b"{"),
         ("chat_template.json", b"[" * 100_000),
@@ -135,6 +178,7 @@ def test_an_unknown_choice_is_refused(tmp_path: Path) -> None:
         ("{{ messages[0].content + 1 }}", "str"),
         ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "recursion"),
         ("{% include '/etc/hostname' %}", "loader"),
+        (r"{{ '\ud800' }}", "surrogates"),
     ],
 )
 def test_a_template_that_fails_or_breaks_out_is_an_error_that_names_it(
@@ -146,7 +190,7 @@ def test_a_template_that_fails_or_breaks_out_is_an_error_that_names_it(
         template.render(_HELLO)
 
 
-_DOUBLED = "{% set ns = namespace(x='ab') %}{% for i in range(60) %}%s{% endfor %}"
+_DOUBLED = "{% set ns = namespace(x='ab', y='ab') %}{% for i in range(60) %}%s{% endfor %}"
 
 
 @pytest.mark.parametrize(
@@ -178,11 +222,24 @@ _DOUBLED = "{% set ns = namespace(x='ab') %}{% for i in range(60) %}%s{% endfor 
         "{% set ns = namespace(x=10) %}{% for i in range(60) %}{% set ns.x = ns.x * ns.x %}{% endfor %}",
         "{% for i in range(100000) %}" + "word " * 1000 + "{% endfor %}",
         "{{ lipsum(n=1000000000) }}",
+        "{{ ('{0}' * 1000).format('a' * 100000) }}",
+        "{{ ('%(a)s' * 1000) % {'a': 'b' * 100000} }}",
+        "{{ '{:{s}}'.format(1, s='>10000000000') }}",
+        "{{ '%((a(b))1000000000d' % {'(a(b)': 1} }}",
+        "{{ '%5%%1000000000d' % 1 }}",
+        "{{ '%.*f' % (1000000000, 1) }}",
+        "{{ range(100000) | join('x' * 1000000) }}",
+        "{{ (1).to_bytes(1000000000, 'big') }}",
+        "{{ [1, 2] | slice(1000000000) | list }}",
+        "{{ ('a' * 4000000) | wordwrap(1) }}",
+        "{{ ('<a>' * 1000000) | striptags }}",
+        _DOUBLED.replace("%s", "{% set ns.x = [ns.x, ns.x] %}{% set ns.y = [ns.y, ns.y] %}") + "{{ ns.x == ns.y }}",
+        _DOUBLED.replace("%s", "{% set ns.x = [ns.x, ns.x] %}{% set ns.y = [ns.y, ns.y] %}") + "{{ ns.x is eq ns.y }}",
     ],
 )
 def test_a_template_that_asks_for_the_world_is_refused_before_it_gets_it(tmp_path: Path, source: str) -> None:
     (tmp_path / "chat_template.jinja").write_text(source, encoding="utf-8")
-    with pytest.raises(InputError, match=r"chat_template\.jinja: .*(work|value|width|lipsum)") as caught:
+    with pytest.raises(InputError, match=r"chat_template\.jinja: .*(work|value|width|key|lipsum)") as caught:
         _load(tmp_path).render(_HELLO)
     assert "--chat-template" in caught.value.remedy
 
@@ -210,6 +267,24 @@ def test_a_long_conversation_is_no_work_to_speak_of(tmp_path: Path) -> None:
 def test_counting_changes_nothing_of_what_is_rendered(tmp_path: Path, source: str, expected: str) -> None:
     (tmp_path / "chat_template.jinja").write_text(source, encoding="utf-8")
     assert _load(tmp_path).render(_HELLO) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ messages | map(attribute='content') | join('<|im_end|>\n<|im_start|>') }}",
+        "{{ '<|im_end|>\n<|im_start|>'.join(messages | map(attribute='content')) }}",
+        "{% for m in messages %}{{ m.content.replace('x', 'y').replace('<|start|>', '<|other_start|>') }}{% endfor %}",
+        "{% for m in messages %}{{ m.content.find('d', 15000) }}{{ m.content.split(' ', 30000) | join }}{% endfor %}",
+        "{{ messages[0].content | truncate(15000) }}{{ messages[0].content | indent(8) }}",
+        "{% for m in messages %}{% for word in m.content.split(' ') %}{{ word }}{% endfor %}{% endfor %}",
+        "{{ '**%s**' % messages[0].content }}{{ '* 1234567 {}'.format(messages[0].content) }}{{ '%d' % 20240101 }}",
+    ],
+)
+def test_long_messages_are_not_taken_for_work(tmp_path: Path, source: str) -> None:
+    chat = [{"role": ("user", "assistant")[i % 2], "content": "word " * 4000} for i in range(11)]
+    (tmp_path / "chat_template.jinja").write_text(source, encoding="utf-8")
+    assert len(_load(tmp_path).render(chat)) > 15_000
 
 
 def test_a_template_tells_the_date_that_it_was_given(tmp_path: Path) -> None:

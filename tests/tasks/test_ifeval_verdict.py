@@ -85,8 +85,8 @@ def _instruction(name: str, response: str, **kwargs: Any) -> tuple[bool, bool]:
     return checked.strict[0], checked.loose[0]
 
 
-@pytest.mark.parametrize("response", ["", " \n\t", "\n\n"])
-def test_a_blank_response_follows_nothing(response: str) -> None:
+@pytest.mark.parametrize("response", ["", " \n\t", "\n\n", None])
+def test_a_blank_response_follows_nothing(response: str | None) -> None:
     checked = check(_EVERY, response)
     assert not any(checked.strict)
     assert not any(checked.loose)
@@ -183,3 +183,18 @@ def test_the_scans_count_what_the_plain_expressions_count(response: str, number:
         "title": _instruction("detectable_format:title", response)[0],
     }
     assert strict == {"bullets": bullets == number, "places": placeholders >= number, "title": title}
+
+
+@pytest.mark.parametrize(
+    ("instruction", "kwargs"),
+    [
+        ("keywords:existence", {"keywords": 5}),
+        ("length_constraints:number_words", {"relation": ["at least"], "num_words": 5}),
+        ("length_constraints:number_sentences", {"relation": "at least", "num_sentences": float("inf")}),
+        (["keywords:existence"], {"keywords": ["a"]}),
+        ("keywords:existence", "keywords"),
+    ],
+)
+def test_odd_arguments_are_an_error_that_names_them_and_no_defect(instruction: Any, kwargs: Any) -> None:
+    with pytest.raises(MinceError):
+        check({"key": 1, "instruction_id_list": [instruction], "kwargs": [kwargs]}, "a response")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from nltk import redos
 from punkt.data import english
@@ -52,17 +50,19 @@ def test_nltk_giving_up_for_time_is_an_error_and_no_verdict(monkeypatch: pytest.
         list(words.capital_words("One thing. And another, longer thing. " * 20_000))
 
 
-def test_sentences_are_read_no_further_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_are_split_no_further_than_asked_and_only_where_a_capital_stands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[str] = []
 
-    def parts(text: str) -> Iterator[str]:
-        for part in text.split("|"):
-            seen.append(part)
-            yield part
+    def split(sentence: str) -> list[str]:
+        seen.append(sentence)
+        return sentence.split()
 
-    monkeypatch.setattr(words, "sentences", parts)
+    monkeypatch.setattr(words, "sentences", lambda text: iter(text.split("|")))
+    monkeypatch.setattr(words, "_words_of", split)
     assert next(words.capital_words("no capital here|NASA it is|nor|WHO")) == "NASA"
-    assert seen == ["no capital here", "NASA it is"]
+    assert seen == ["NASA it is"]
 
 
 def test_the_words_around_a_stop_are_judged_once_however_often_they_come() -> None:

@@ -13,6 +13,9 @@ _REGEX_SIGNS = frozenset("*+?{}|()[]\\^$")
 _RELATIONS: dict[str, Callable[[float, float], bool]] = {"less than": operator.lt, "at least": operator.ge}
 
 
+_MOST = 1e9
+
+
 class Arguments:
     """Named arguments of one instruction; whatever is absent, odd or left over raises MinceError.
 
@@ -35,7 +38,7 @@ class Arguments:
     def number(self, name: str) -> float:
         """A number above zero (Parquet copies hold whole numbers as floats)."""
         value = self._take(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MOST:
             raise self._fail(f"argument '{name}' is {value!r}, not a number above zero")
         return value
 
@@ -48,15 +51,15 @@ class Arguments:
 
     def texts(self, name: str) -> list[str]:
         """A list of texts, none of them blank, blanks kept."""
-        values = list(self._take(name))
-        if not all(isinstance(value, str) and value.strip() for value in values):
+        values = self._take(name)
+        if not isinstance(values, list) or not all(isinstance(value, str) and value.strip() for value in values):
             raise self._fail(f"argument '{name}' is {values!r}, not a list of texts")
         return values
 
     def relation(self, name: str) -> Callable[[float, float], bool]:
         """How a count must stand to the number asked for: "less than" or "at least"."""
         value = self._take(name)
-        if value not in _RELATIONS:
+        if not isinstance(value, str) or value not in _RELATIONS:
             raise self._fail(f"argument '{name}' is {value!r}, neither 'less than' nor 'at least'")
         return _RELATIONS[value]
 

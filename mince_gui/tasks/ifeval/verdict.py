@@ -36,11 +36,16 @@ def _checks(doc: Mapping[str, Any]) -> list[Check]:
         )
     checks = []
     for name, arguments in zip(ids, kwargs, strict=True):
-        build = INSTRUCTIONS.get(name)
+        build = INSTRUCTIONS.get(name) if isinstance(name, str) else None
         if build is None:
             raise MinceError(
                 f"IFEval item {doc.get('key')}: instruction type '{name}' is not supported.",
                 "It was not scored; the supported types are those of google/IFEval.",
+            )
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise MinceError(
+                f"IFEval item {doc.get('key')}: the arguments of '{name}' are no object.",
+                "The item does not look like one of google/IFEval.",
             )
         held = Arguments(name, arguments or {})
         checks.append(build(held))
@@ -48,14 +53,15 @@ def _checks(doc: Mapping[str, Any]) -> list[Check]:
     return checks
 
 
-def check(doc: Mapping[str, Any], response: str) -> Checked:
+def check(doc: Mapping[str, Any], response: str | None) -> Checked:
     """Which instructions of `doc` the response follows, strictly and loosely, as lm-eval judges.
 
-    `doc` needs `instruction_id_list` and `kwargs` (falsy arguments are dropped). A blank response follows
-    nothing. The result depends on nothing but the two arguments. Raises MinceError for an instruction type or
-    argument that cannot be scored, whatever the response.
+    `doc` needs `instruction_id_list` and `kwargs` (falsy arguments are dropped). A blank response follows nothing, and
+    so does None, which logs have where no answer came. The result depends on nothing but the two arguments. Raises
+    MinceError for an instruction type or argument that cannot be scored, whatever the response.
     """
     checks = _checks(doc)
+    response = response or ""
     variants = _variants(response)
     strict, loose = [], []
     for follows in checks:

@@ -78,7 +78,8 @@ def capital_words(text: str) -> Iterator[str]:
     if not _has_capital(text):
         return
     with _in_bounded_time():
-        for sentence in sentences(text):
+        # All sentences first: nltk's clock for them must not run on while their words are split.
+        for sentence in list(sentences(text)):
             # Splitting takes most of the time, and a sentence without a capital has no word in capitals.
             if _has_capital(sentence):
                 yield from (word for word in _words_of(sentence) if word.isupper())
