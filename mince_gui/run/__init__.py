@@ -32,9 +32,9 @@ The worker protocol, version 2
                             or {"id": n, "ok": false, "error": {"type", "message"}}
     parent, at any time     {"abort": n}: leave request n at the next token; it ends with the error "aborted"
 
-    ops: schema; ping; load (model_dir, threads, search, ceiling, kv_length, eos_ids, bos_id), once
-    per process; encode (text); choice (prompts: one for all or one per choice, choices); generate (prompt, until,
-    max_new_tokens); shutdown.
+    ops: schema; ping; load (model_dir, threads, search, ceiling, kv_length, eos_ids, bos_id,
+    fresh_only), once per process; encode (text); choice (prompts: one for all or one per choice, choices); generate
+    (prompt, until, max_new_tokens); shutdown.
     errors: bad_request, bad_prompt (NUL, lone surrogates, no tokens), load_failed, not_loaded, does_not_fit
     (never cut to fit), non_finite (logits), aborted, oga (any exception of OGA's).
     End of stdin means that the parent is gone: the worker leaves what it does at the next token and exits. So
@@ -48,8 +48,9 @@ How choices are scored (`ChoiceResult.method`); prompt and choice are parted int
     all_rows                several tokens: all positions' logits of prompt and choice; a shared prompt is read once and
                             rewound to where that was seen to give the sums of whole passes
     token_by_token          several tokens, graph gives the last row alone: the choice is appended token by token
-    fresh                   the same where a generator cannot be appended to exactly (tried once, when first needed):
-                            a new generator for every prefix
+    fresh                   the same where a generator cannot be appended to exactly (tried once, when first needed),
+                            or a worker died at a choice): a new generator for every prefix
+    A choice that adds no token makes the item missing, where lm-eval takes it as certain.
 
 How prompts begin: before the first item the runtime's token ids of its prompt are compared with those of the folder's
     tokenizer.json (`token_check`); a doubled or missing BOS is told and kept in the conditions.

@@ -59,7 +59,8 @@ class PingRequest:
 class LoadRequest:
     """Load a model folder. Lengths in tokens; `kv_length` is a fixed KV length, None where it grows.
 
-    `bos_id` is counted at the beginning of prompts, and begins an empty one.
+    `bos_id` is counted at the beginning of prompts, and begins an empty one. `fresh_only`: no generator may be appended
+    to twice or rewound, since a worker died that may have tried.
     """
 
     op: ClassVar[str] = "load"
@@ -70,6 +71,7 @@ class LoadRequest:
     kv_length: int | None
     eos_ids: tuple[int, ...]
     bos_id: int | None
+    fresh_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,8 @@ class ChoiceResult:
     """Per choice: `logprobs` (sum over its tokens, natural logarithm), `greedy` (whether greedy decoding writes it).
 
     `picked` is the first of the likeliest; `method` is of METHODS; `trap`: see worker.is_trap_length. The timing's
-    prefill is the sum of all forward passes, one for methods "last_logits" and "row_before" with a shared prompt.
+    prefill is the sum of all forward passes, one per prompt for "last_logits" and "row_before"; its prompt_tokens are
+    those of every different prompt.
     `leading_bos` is None where no `bos_id` was given.
     """
 

@@ -153,6 +153,7 @@ class _Run:
         self._worker: WorkerProcess | None = None
         self._starts = 0
         self._failures = 0
+        self._fresh_only = False
         self._begin: float | None = None
         self._paused_seconds = 0.0
         self._control_asked = 0.0
@@ -251,7 +252,7 @@ class _Run:
             self._progress("loading the model")
             request = LoadRequest(
                 str(folder.path), self._settings.threads, {}, folder.ceiling, folder.kv_length, folder.eos_ids,
-                folder.bos_id,
+                folder.bos_id, self._fresh_only,
             )  # fmt: skip
             loaded = worker.load(request, cancel=self._cancel)
             tokens = None if again else self._token_check(worker, item)
@@ -336,6 +337,8 @@ class _Run:
                 lost = _outcome(exc)
                 self._drop_worker()
                 self._cancel.check()
+                # Some stacks do not survive a second append or a rewind, which choices of several tokens try.
+                self._fresh_only = self._fresh_only or item.request.kind == "choice"
                 then = "it is left out" if attempt == 2 else "it is tried again with a new worker"
                 message = f"{lost.detail[:1].upper()}{lost.detail[1:]}, at item {item.key}; {then}."
                 self._emit(Warned(message, "\n".join(lost.stderr)))

@@ -56,7 +56,7 @@ SCHEMA: dict[str, Any] = {
         "ping": ["", ""],
         "load": [
             "model_dir:str threads:int|null search:object ceiling:int kv_length:int|null eos_ids:list[int] "
-            "bos_id:int|null",
+            "bos_id:int|null fresh_only:bool",
             "load_seconds:float warmup_seconds:float device_type:str|null model_type:str|null threads:int|null "
             "search:object ceiling:int kv_length:int|null eos_ids:list[int] vocab_size:int all_rows:bool",
         ],
@@ -77,7 +77,7 @@ SCHEMA: dict[str, Any] = {
     "finishes": "eos stop budget context",
     "methods": "last_logits row_before all_rows token_by_token fresh",
 }
-_TYPES: dict[str, Any] = {"str": str, "int": int, "object": dict, "list[int]": list, "list[str]": list}
+_TYPES: dict[str, Any] = {"str": str, "int": int, "bool": bool, "object": dict, "list[int]": list, "list[str]": list}
 
 
 class RefusedError(Exception):
@@ -264,6 +264,7 @@ class Engine:
         self._kv_length: int | None = None
         self._eos: frozenset[int] = frozenset()
         self._bos: int | None = None
+        self._start: int | None = None
         self._all_rows = False
         self._appends: bool | None = None
         self._rewinds: bool | None = None
@@ -292,8 +293,11 @@ class Engine:
         # The folder's own defaults may sample; greedy is forced here, whatever else it sets is reported.
         self._search = {**asked["search"], "do_sample": False, "num_beams": 1}
         self._ceiling, self._kv_length = asked["ceiling"], asked["kv_length"]
-        self._eos = frozenset(asked["eos_ids"] or (int(i) for i in getattr(tokenizer, "eos_token_ids", ())))
-        self._bos = asked["bos_id"]
+        eos_ids = asked["eos_ids"] or [int(i) for i in getattr(tokenizer, "eos_token_ids", ())]
+        self._eos, self._bos = frozenset(eos_ids), asked["bos_id"]
+        self._start = self._bos if self._bos is not None else next(iter(eos_ids), None)
+        if asked["fresh_only"]:
+            self._appends = self._rewinds = False
         return {
             "load_seconds": load_seconds,
             **self._warm_up(),
@@ -367,10 +371,14 @@ class Engine:
         self._channel.note("encode")
         contexts = prompts * len(choices) if len(prompts) == 1 else prompts
         pairs = [self._pair(*pair) for pair in zip(contexts, choices)]  # noqa: B905 - strict= is younger than 3.10
-        shared = all(context == pairs[0][0] for context, _ in pairs)
+        read = dict.fromkeys(context for context, _ in pairs)
         single = all(len(continuation) == 1 for _, continuation in pairs)
-        longest = max(len(context) + (0 if single else len(continuation)) for context, continuation in pairs)
-        tokens = self._fitting(longest, answer=0)
+        if single:
+            self._fitting(max(map(len, read)), answer=0)
+        else:
+            self._fitting(
+                max(len(context) + len(continuation) for context, continuation in pairs), answer=0, choice=True
+            )
         passes = _Passes()
         begin = time.perf_counter()
         if single:
@@ -381,7 +389,7 @@ class Engine:
             scored = [_sum(known[context], (token,)) for context, (token,) in pairs]
         elif self._all_rows:
             passes.method = "all_rows"
-            scored = self._all_row_sums(pairs, shared, passes)
+            scored = self._all_row_sums(pairs, passes)
         else:
             scored = self._last_rows_only(pairs, passes)
         wall = time.perf_counter() - begin - passes.aside
@@ -396,7 +404,7 @@ class Engine:
             "trap": passes.trap,
             "choice_ids": [list(continuation) for _, continuation in pairs],
             "leading_bos": self._leading_bos(pairs[0][0]),
-            "timing": _timing(len(pairs[0][0]) if shared else tokens, 0, passes.seconds, None, None, wall),
+            "timing": _timing(sum(map(len, read)), 0, passes.seconds, None, None, wall),
         }
 
     def _pair(self, context: str, continuation: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -411,11 +419,10 @@ class Engine:
             head = self._encode(bare)
             tail = self._encode(bare + continuation)[len(head) :]
         else:
-            start = self._bos if self._bos is not None else min(self._eos, default=None)
-            if start is None:
+            if self._start is None:
                 raise RefusedError("bad_prompt", "the prompt is empty, and the model names no token to begin with")
-            head, tail = [start], self._encode(continuation)
-            tail = tail[1:] if tail[0] == start else tail
+            head, tail = [self._start], self._encode(continuation)
+            tail = tail[1:] if tail[0] == self._start else tail
         if len(tail) == 0:
             raise RefusedError("bad_prompt", f"the choice {continuation!r} adds no token to the prompt")
         return tuple(map(int, head)), tuple(map(int, tail))
@@ -457,25 +464,25 @@ class Engine:
         return _sound(_rows(generator.get_output("logits"))[len(context) - 1 : len(ids) - 1])
 
     def _all_row_sums(
-        self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], shared: bool, passes: _Passes
+        self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], passes: _Passes
     ) -> list[tuple[float, bool]]:
         """Choices of several tokens where the graph gives every row.
 
         A shared prompt is read once and rewound to for every choice, if that gave the sums of whole passes the first
         time that it was tried.
         """
-        rewound: list[tuple[float, bool]] | None = None
+        context = pairs[0][0]
+        shared = len(pairs) > 1 and len(context) > 1 and all(other == context for other, _ in pairs)
         begin = time.perf_counter()
-        if shared and len(pairs) > 1 and len(pairs[0][0]) > 1 and self._rewinds is not False:
-            rewound = self._rewound_sums(pairs, passes)
-            if rewound is not None and self._rewinds:
-                return rewound
+        rewound = self._rewound_sums(pairs, passes) if shared and self._rewinds is not False else None
+        if rewound is not None and self._rewinds:
+            return rewound
         seconds, between = passes.seconds, time.perf_counter()
         whole = [_sum(self._answer_rows(context, answer, passes), answer) for context, answer in pairs]
         if rewound is not None:
             self._rewinds = all(abs(a[0] - b[0]) < _REWIND_TOLERANCE for a, b in zip(whole, rewound))  # noqa: B905
         # The item took as long as by the one way that all others will go.
-        if self._rewinds:
+        if rewound is not None and self._rewinds:
             passes.seconds, passes.aside = seconds, time.perf_counter() - between
         else:
             passes.seconds, passes.aside = passes.seconds - seconds, between - begin
@@ -556,12 +563,13 @@ class Engine:
         # Kernels for one row round otherwise than those for many; a stack that lost its place is far off.
         return int(twice.argmax()) == best and abs(float(once[0, best] - twice[0, best])) < _APPEND_TOLERANCE
 
-    def _fitting(self, tokens: int, *, answer: int) -> int:
-        """The prompt's length in tokens, if it leaves room for `answer` more. A prompt is never cut."""
+    def _fitting(self, tokens: int, *, answer: int, choice: bool = False) -> int:
+        """The prompt's length in tokens (with its `choice`), if there is room for `answer` more. It is never cut."""
         self._channel.check()
         if tokens + answer > self._ceiling:
             room = " and leaves no room for an answer" if answer else ""
-            raise RefusedError("does_not_fit", f"the prompt has {tokens} tokens{room}; the model takes {self._ceiling}")
+            what = "the prompt with its longest choice" if choice else "the prompt"
+            raise RefusedError("does_not_fit", f"{what} has {tokens} tokens{room}; the model takes {self._ceiling}")
         return tokens
 
     def generate(self, prompt: str, until: list[str], max_new_tokens: int) -> dict[str, Any]:

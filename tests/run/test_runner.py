@@ -449,3 +449,37 @@ def test_skip_within_a_long_item_leaves_that_one_out(shared_model: Path) -> None
     end = sitting.run(items)
     assert [(r.key, r.cause) for r in sitting.sink.results] == [("long", "skipped by the user"), ("k1", "")]
     assert (end.done, sitting.sink.taken) == (1, ["skip"])
+
+
+def test_a_stack_that_dies_at_the_second_append_is_not_asked_again(
+    patched_runtime: Callable[[str], Runtime], sitting: Sitting
+) -> None:
+    """The last rows alone, and a process that aborts where it should refuse: choices are then weighed afresh."""
+    sitting.runtime = patched_runtime("""
+inner = w['Engine']._warm_up
+def warm_up(self):
+    result = inner(self)
+    self._all_rows = False
+    return result
+w['Engine']._warm_up = warm_up
+real = w['Engine']._generator
+class Once:
+    def __init__(self, inner):
+        self._inner, self._used = inner, False
+    def append_tokens(self, ids):
+        if self._used:
+            os.abort()
+        self._used = True
+        self._inner.append_tokens(ids)
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+def generator(self, length):
+    inner, params = real(self, length)
+    return Once(inner), params
+w['Engine']._generator = generator
+""")
+    request = Request("choice", "Which is more?", choices=(" two and two", " nine"))
+    end = sitting.run([RunItem(n, f"k{n}", None, {}, request) for n in range(2)])
+    assert (end.cause, end.done, end.missing, end.restarts) == ("done", 2, 0, 1)
+    assert [result.method for result in sitting.sink.results] == ["fresh", "fresh"]
+    assert [result.attempts for result in sitting.sink.results] == [2, 1]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mince_gui.run import Runtime, WorkerProcess
+from mince_gui.run import Runtime, WorkerProcess, bundled_runtime
 from mince_gui.run.protocol import ChoiceRequest, ChoiceResult
 from tests.run.conftest import Load
 
@@ -147,7 +147,8 @@ class Stuck:
     def __getattr__(self, name):
         return getattr(self._inner, name)
 def generator(self, length):
-    inner, params = real(self, length)
+    # Room enough that a rewind which does nothing raises nothing either.
+    inner, params = real(self, 4 * length)
     return Stuck(inner), params
 w['Engine']._generator = generator
 """
@@ -156,6 +157,24 @@ w['Engine']._generator = generator
     for reply in _ask(patched_runtime(source), load_request(model_dir), _MANY, _MANY):
         assert reply.method == "all_rows"
         assert reply.logprobs == pytest.approx(expected[0].logprobs, abs=1e-5)
+
+
+@pytest.mark.shared
+def test_a_rewound_prompt_whose_kept_part_would_have_a_trap_length_gives_the_sums_of_whole_passes(
+    shared_worker: WorkerProcess, shared_model: Path, load_request: Load
+) -> None:
+    """129 tokens in one pass shift this model's logits on the CPU; the first item of a worker is read in whole passes."""
+    choices = (" two apples", " nine pears", " one apple and two pears")
+    prompt = "Which?"
+    while len(shared_worker.encode(prompt).ids) < 130:
+        prompt = "one " + prompt
+    assert len(shared_worker.encode(prompt).ids) == 130
+    asked = ChoiceRequest((prompt,), choices)
+    shared_worker.choice(ChoiceRequest(("Which is more?",), choices))
+    with WorkerProcess(bundled_runtime()) as fresh:
+        fresh.load(load_request(shared_model))
+        whole = fresh.choice(asked)
+    assert shared_worker.choice(asked).logprobs == pytest.approx(whole.logprobs, abs=1e-3)
 
 
 def test_greedy_says_which_choice_the_model_would_write(worker: WorkerProcess) -> None:
@@ -175,28 +194,50 @@ def test_blanks_at_the_prompts_end_belong_to_the_choice(worker: WorkerProcess) -
 
 
 def test_ties_fall_as_in_float32_and_to_the_first(
-    patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
+    patched_runtime: Callable[[str], Runtime], worker: WorkerProcess, model_dir: Path, load_request: Load
 ) -> None:
-    """Two logits that differ by less than float32 keeps after the log-softmax: lm-eval sees a tie, so do we."""
-    source = """
+    """The second choice's logit is the larger one, by less than float32 keeps after the log-softmax: lm-eval sees a tie
+    and takes the first, which float64 would not."""
+    ids = [choice[0] for choice in worker.choice(_ONE).choice_ids]
+    source = f"""
 names = w['Engine'].choice.__globals__
 inner = names['_last_row']
 def last_row(logits):
     row = inner(logits).copy()
     row[:] = -5.0
     row[0, 0] = 100.0
-    row[0, 1::2] = 1e-6
+    row[0, {ids[0]}], row[0, {ids[1]}] = 0.0, 1e-6
     return row
 names['_last_row'] = last_row
 """
-    (reply,) = _ask(
-        patched_runtime(source), load_request(model_dir), ChoiceRequest((_PROMPT,), (" two", " nine", " one"))
-    )
-    ids = [choice[0] for choice in reply.choice_ids]
-    raw = np.array([[100.0 if i == 0 else 1e-6 if i % 2 else -5.0 for i in ids]], dtype=np.float32)
-    expected = raw[0] - np.float32(100.0)
-    assert reply.logprobs == pytest.approx([float(value) for value in expected], abs=1e-4)
-    assert reply.picked == reply.logprobs.index(max(reply.logprobs))
+    (reply,) = _ask(patched_runtime(source), load_request(model_dir), _ONE)
+    assert 0 not in ids
+    assert reply.logprobs == (-100.0, -100.0)
+    assert reply.picked == 0
+
+
+def test_an_item_with_prompts_of_its_own_is_timed_after_items_that_share_theirs(worker: WorkerProcess) -> None:
+    own = ChoiceRequest((_PROMPT + " x", _PROMPT, _PROMPT), _MANY.choices[:3])
+    *_, reply = [worker.choice(request) for request in (_MANY, _MANY, own)]
+    assert reply.method == "all_rows"
+    assert reply.timing.prefill_seconds > 1e-4
+    assert reply.timing.wall_seconds >= reply.timing.prefill_seconds
+    # Every different prompt counts once, its choices do not.
+    assert reply.timing.prompt_tokens == sum(len(worker.encode(prompt).ids) for prompt in own.prompts[:2])
+
+
+def test_an_empty_prompt_begins_with_the_first_end_token_where_there_is_no_bos(
+    patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
+) -> None:
+    """As lm-eval: the first that the folder lists, not the smallest."""
+    plain = load_request(model_dir)
+    empty = ChoiceRequest(("",), (" two", " nine"))
+    sums = {
+        eos: _ask(patched_runtime(""), dataclasses.replace(plain, bos_id=None, eos_ids=eos), empty)[0].logprobs
+        for eos in ((17,), (17, 2), (2, 17))
+    }
+    assert sums[17, 2] == sums[(17,)]
+    assert sums[2, 17] != sums[17, 2]
 
 
 def test_bos_at_the_beginning_is_counted(
