@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -149,6 +150,7 @@ class Prompting:
 
     def items(self, count: int) -> list[RunItem]:
         """The first `count` items in running order with their requests. Raises InputError that names a bad item."""
+        self._check_template()
         order = running_order(len(self.pack.items))[:count]
         plain_system = self.system_prompt if self.chat.template is None else None
         described = plain_system is not None and self._begins_with_description()
@@ -165,7 +167,7 @@ class Prompting:
     def facts(self, items: Sequence[RunItem]) -> dict[str, Any]:
         """What a report must know of how these items are asked."""
         facts: dict[str, Any] = {
-            "examples": self._examples(),
+            **self._examples(len(items)),
             "thinking_off": self.chat.template is not None and self.chat.template.thinking_off,
             "system_prompt": self.system_prompt,
             "budget": max((item.request.max_new_tokens for item in items), default=0) or None,
@@ -201,17 +203,38 @@ class Prompting:
 
         return render
 
-    def _turns(self) -> list[Message]:
-        """The turns of the first item, as a chat template would get them."""
+    def _turns(self, place: int | None = None) -> list[Message]:
+        """The turns of an item (None: of the first to run), as a chat template would get them."""
         seen: list[Message] = []
 
         def look(messages: Sequence[Message]) -> str:
             seen.extend(messages)
             return ""
 
-        doc, shots = self._given(self.pack.items[running_order(len(self.pack.items))[0]])
+        place = running_order(len(self.pack.items))[0] if place is None else place
+        doc, shots = self._given(self.pack.items[place])
         self.task.request(doc, shots, render=look, max_new_tokens=self.max_new_tokens)
         return seen
+
+    def _check_template(self) -> None:
+        """Raise InputError for a template that leaves a turn out: its prompts would not ask what the report says."""
+        render = self._render()
+        if self.chat.template is None or render is None:
+            return
+        turns = self._turns()
+        marks = [f"mark{number}mark" for number in range(len(turns))]
+        text = render([{**turn, "content": mark} for turn, mark in zip(turns, marks, strict=True)])
+        lost = {turn["role"] for turn, mark in zip(turns, marks, strict=True) if mark not in text}
+        if self.system_prompt is not None and self.system_prompt.strip() not in text:
+            lost.add("system")
+        if lost:
+            what = " and ".join(f"the {role} message" for role in sorted(lost))
+            raise InputError(
+                f"{self.chat.template.origin}: the chat template leaves out {what}.",
+                "Leave the system prompt out, or name another template: --chat-template FILE."
+                if lost == {"system"} and self.system_prompt is not None
+                else "Name another template: --chat-template FILE, or run without one: --chat-template none.",
+            )
 
     def _begins_with_description(self) -> bool:
         """Whether the task says something before the first question. Raises UsageError for logged prompts."""
@@ -222,11 +245,15 @@ class Prompting:
             )
         return self._turns()[0]["role"] == "system"
 
-    def _examples(self) -> int | None:
-        """How many worked examples stand before the first item's question; None where that is not known."""
+    def _examples(self, count: int) -> dict[str, Any]:
+        """How many worked examples the questions of the first `count` items have, and how many items have fewer."""
         if isinstance(self.task, LoggedTask):
-            return next(iter(self.task.definition.tasks.values())).shots
-        return sum(turn["role"] == "user" for turn in self._turns()) - 1
+            known = {rules.shots for rules in self.task.definition.tasks.values()}
+            return {"examples": known.pop() if len(known) == 1 else None}
+        order = running_order(len(self.pack.items))[:count]
+        shown = Counter(sum(turn["role"] == "user" for turn in self._turns(place)) - 1 for place in order)
+        most = max(shown, default=0)
+        return {"examples": most, "fewer_examples": shown.total() - shown[most]}
 
 
 def _with_system(request: Request, system_prompt: str, described: bool) -> Request:

@@ -77,7 +77,7 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
         missing=missing,
         answers=answers_of(run, items),
         methods=methods_of(items),
-        conditions=conditions_of(run),
+        conditions=conditions_of(run, items),
         created=run.created_at,
         ended=run.ended_at or "",
         device_key=device_key(run),

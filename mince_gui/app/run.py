@@ -74,6 +74,12 @@ def create(workspace: Path, order: RunOrder) -> str:
     """
     if order.timing != "standard":
         raise UsageError("Fast timing is not there yet.", "Use --timing standard.")
+    if not order.chat_template.strip():
+        raise UsageError("--chat-template is empty.", "Name a file, auto or none.")
+    try:
+        (order.system_prompt or "").encode()
+    except UnicodeEncodeError as exc:
+        raise UsageError(f"The system prompt is no valid text: {exc.reason}.") from exc
     if order.limit is not None and order.limit < 1:
         raise UsageError("--limit must be at least 1.")
     with Workspace(workspace) as ws:
@@ -89,7 +95,10 @@ def create(workspace: Path, order: RunOrder) -> str:
         _runtime(order.runtime)
         today = datetime.now().astimezone().date()
         chat = choose_chat(task, model, order.chat_template, today)
-        system_prompt = order.system_prompt or None
+        if task.kind == "choice" and order.max_new_tokens is not None:
+            raise UsageError(f"{task.name} weighs choices and writes nothing: --max-new-tokens has no meaning for it.")
+        # Outer blanks belong to what is asked for; nothing but blanks is nothing.
+        system_prompt = order.system_prompt if (order.system_prompt or "").strip() else None
         # Renders the first prompt, so that a missing few-shot example or a broken template is seen at once.
         Prompting(pack, task, chat, system_prompt, order.max_new_tokens).items(1)
         return stored_runs.create(

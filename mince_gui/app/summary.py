@@ -10,10 +10,12 @@ from typing import Any
 
 from mince_gui.base.errors import ItemsMissingError, MinceError
 from mince_gui.report.answers import Answers
-from mince_gui.report.asking import asking_lines
+from mince_gui.report.asking import NOT_RECORDED, PARITY, asking_lines
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
 from mince_gui.store.runs import StoredItem, StoredRun
+from mince_gui.tasks import get as get_task
+from mince_gui.tasks import names
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,16 @@ def first_token_seconds(items: Sequence[StoredItem]) -> tuple[float, ...]:
     return tuple(i.first_token_seconds for i in items if i.first_token_seconds is not None)
 
 
+def prefill_rate(item: StoredItem) -> float | None:
+    """Prompt tokens per second of prefill; None for choices of several tokens, which read more than the prompt."""
+    if item.method not in (None, *PARITY) or not item.prompt_tokens or not item.prefill_seconds:
+        return None
+    return item.prompt_tokens / item.prefill_seconds
+
+
 def prefill_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
-    """Prompt tokens per second of prefill, per item."""
-    return tuple(i.prompt_tokens / i.prefill_seconds for i in items if i.prompt_tokens and i.prefill_seconds)
+    """The prefill rate of every item that has one."""
+    return tuple(rate for item in items if (rate := prefill_rate(item)) is not None)
 
 
 def decode_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
@@ -99,14 +108,26 @@ def decode_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
     )
 
 
-def conditions_of(run: StoredRun) -> dict[str, Any]:
+def conditions_of(run: StoredRun, items: Sequence[StoredItem]) -> dict[str, Any]:
     """What was run on what, with what the worker does not know of; what has no meaning for this run is left out."""
-    asked = {name: run.plan.settings.get(name) for name in ("limit", "prompt_date")}
+    names = ("limit", "prompt_date", "system_prompt", "max_new_tokens")
+    asked = {name: run.plan.settings.get(name) for name in names}
     found = {**(run.conditions or {}), "task": run.plan.task, **{k: v for k, v in asked.items() if v is not None}}
+    if bos := _bos(str(found.get("bos_check") or ""), items):
+        found["bos_check"] = bos
     if budget_of(run) is None:
         for name in ("budget", "max_new_tokens"):
             found.pop(name, None)
     return found
+
+
+def _bos(first: str, items: Sequence[StoredItem]) -> str:
+    """What is wrong with BOS: at the first prompt, as it was checked, and over all prompts, as they were counted."""
+    begins = Counter(item.leading_bos for item in items if item.leading_bos is not None)
+    if len(begins) < 2:
+        return first
+    counts = ", ".join(f"{number:,} with {bos}" for bos, number in sorted(begins.items()))
+    return f"{first}; " * bool(first) + f"not the same in all prompts: {counts}"
 
 
 def answers_of(run: StoredRun, items: Sequence[StoredItem]) -> Answers:
@@ -119,20 +140,28 @@ def answers_of(run: StoredRun, items: Sequence[StoredItem]) -> Answers:
 
 def budget_of(run: StoredRun) -> int | None:
     """New tokens that an answer may have; None where none is generated, or where the task's was not kept."""
-    conditions = run.conditions or {}
+    conditions = {**run.plan.settings, **(run.conditions or {})}
+    if "budget" not in conditions and _asks_choices(run.plan.task):
+        return None
     found: int | None = conditions.get("budget", conditions.get("max_new_tokens"))
     return found
 
 
+def _asks_choices(task: str) -> bool:
+    """Whether a native task generates nothing; runs of logged ones know their budget."""
+    return task in names() and get_task(task).kind == "choice"
+
+
 def methods_of(items: Sequence[StoredItem]) -> dict[str, int]:
     """How the choices of the done items were scored: method -> number of items."""
-    return dict(Counter(item.method for item in items if item.state == "done" and item.method))
+    chosen = (item for item in items if item.state == "done" and item.text is None)
+    return dict(Counter(item.method or NOT_RECORDED for item in chosen))
 
 
 def asking_of(run: StoredRun, items: Sequence[StoredItem]) -> dict[str, str]:
     """How the items were asked and scored: name -> words."""
     done = [item.item_key for item in items if item.state == "done"]
-    conditions, budget = conditions_of(run), budget_of(run)
+    conditions, budget = conditions_of(run, items), budget_of(run)
     methods = methods_of(items)
     return dict(asking_lines(conditions, benchmark=run.plan.benchmark, budget=budget, methods=methods, keys=done))
 
@@ -140,6 +169,11 @@ def asking_of(run: StoredRun, items: Sequence[StoredItem]) -> dict[str, str]:
 def require_done(summary: RunSummary) -> None:
     """Raise the error, and so the exit code, that the run's end deserves; nothing where every item is done."""
     again = f"Go on: mince run --resume {summary.run_id}"
+    if summary.cause == "incomplete" and summary.answers.not_fitting == len(summary.missing):
+        raise ItemsMissingError(
+            f"{summary.detail}: the score is of {summary.done} items only.",
+            "Their prompts do not fit this model, however often they are asked: take one with a longer context.",
+        )
     if summary.cause == "incomplete":
         raise ItemsMissingError(f"{summary.detail}: the score is of {summary.done} items only.", again)
     if summary.cause == "stopped":

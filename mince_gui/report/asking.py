@@ -9,18 +9,22 @@ from mince_gui.report import format as fmt
 
 PARITY = frozenset({"last_logits", "row_before"})
 """The methods of scoring choices for which equality with lm-eval is promised."""
+NOT_RECORDED = "not recorded"
+"""Stands for the method of choices that a run of an older version scored."""
 _METHODS: Mapping[str, str] = {
     "last_logits": "one forward pass, logits of the last position over choices of one token each",
     "row_before": "one forward pass, logits of the position before the last (the model's length trap avoided)",
     "all_rows": "log-probabilities of several tokens summed, from the logits of all positions",
     "token_by_token": "log-probabilities summed, each choice fed token by token",
     "fresh": "log-probabilities summed, a fresh generator for every prefix",
+    NOT_RECORDED: "an older version kept no record",
 }
 _RANDOM_LETTER = frozenset({"1122", "1129"})
 """IFEVAL items that ask for the frequency of a sign that is no letter (# and !)."""
 TOLD = frozenset(
     {
-        "task", "examples", "chat_template", "chat_template_sha256", "prompt_date", "thinking_off", "system_prompt",
+        "task", "examples", "fewer_examples", "chat_template", "chat_template_sha256", "prompt_date", "thinking_off",
+        "system_prompt",
         "max_new_tokens", "budget", "bos_check", "token_check", "logged_from", "left_out",
     }
 )  # fmt: skip
@@ -72,14 +76,18 @@ def _task(conditions: Mapping[str, Any]) -> str:
     examples = conditions.get("examples")
     parts = [name]
     if isinstance(examples, int):
-        parts.append(f"{fmt.count(examples)} example{'' if examples == 1 else 's'} before each question")
+        fewer = conditions.get("fewer_examples") or 0
+        told = f"{fmt.count(examples)} example{'' if examples == 1 else 's'} before each question"
+        parts.append(f"up to {told} ({fmt.count(fewer)} items have fewer)" if fewer else told)
     if conditions.get("logged_from"):
         parts.append(f"requests as they were logged {conditions['logged_from']}")
     return ", ".join(parts)
 
 
 def _prompt(conditions: Mapping[str, Any]) -> str:
-    named = str(conditions.get("chat_template") or "not recorded")
+    if not conditions.get("chat_template"):
+        return "not recorded (no model was loaded)"
+    named = str(conditions["chat_template"])
     digest = str(conditions.get("chat_template_sha256") or "")
     if not digest:
         why = named.removeprefix("none").strip()

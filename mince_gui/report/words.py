@@ -159,6 +159,11 @@ def warnings(
             "run: drift is computed from the full run's own answers, and this run's score differs from them."
         )
     found.extend(whole for _, whole in run.answers.words())
+    if fewer := run.conditions.get("fewer_examples"):
+        most = run.conditions.get("examples")
+        found.append(
+            f"{fewer:,} items were asked with fewer than {most} examples: their prompts are not the usual ones."
+        )
     if bos := run.conditions.get("bos_check"):
         found.append(f"The beginning of sequence (BOS) of the prompts is {bos}.")
     tokens = str(run.conditions.get("token_check") or "")

@@ -187,12 +187,13 @@ def _find(model_dir: Path) -> tuple[str, Path] | None:
     if not model_dir.is_dir():
         raise InputError(f"{model_dir}: there is no such model folder.")
     path = model_dir / "chat_template.jinja"
-    if path.is_file():
-        return _read_text(path), path
+    if path.is_file() and (text := _read_text(path)).strip():
+        return text, path
     for name in (_CONFIG, "chat_template.json"):
         path = model_dir / name
-        if path.is_file() and (text := _named(_read_object(path).get("chat_template"), path)) is not None:
-            return text, path
+        named = _named(_read_object(path).get("chat_template"), path) if path.is_file() else None
+        if named is not None and named.strip():
+            return named, path
     return None
 
 
@@ -202,10 +203,10 @@ def load_template(
     """The chat template of a model folder, or of a file of one's own.
 
     `choice` "auto" looks for chat_template.jinja, then `chat_template` in tokenizer_config.json, then in
-    chat_template.json, as transformers does; None means that there is none. "none" gives None. A Path is read
-    as a jinja file, or as JSON with a `chat_template` field if it ends in .json. Special tokens come from the
-    folder's tokenizer_config.json (or special_tokens_map.json) in all cases. `today` is the day that
-    `strftime_now` of a template tells, at midnight.
+    chat_template.json, as transformers does; None means that there is none, or an empty one. "none" gives None. A Path
+    is read as a jinja file, or as JSON with a `chat_template` field if it ends in .json. Special tokens come from the
+    folder's tokenizer_config.json (or special_tokens_map.json) in all cases. `today` is the day that `strftime_now` of
+    a template tells, at midnight.
     Raises InputError, naming the file, for one that is broken.
     """
     if choice == "none":
@@ -221,6 +222,8 @@ def load_template(
         if origin.suffix == ".json" and named is None:
             raise InputError(f"{origin}: no 'chat_template' in it.", _REMEDY)
         text = named if named is not None else _read_text(origin)
+        if not text.strip():
+            raise InputError(f"{origin}: the chat template is empty.", _REMEDY)
     else:
         raise UsageError(f"The chat template '{choice}' is neither auto, none nor a file.")
     sandbox = _environment(today)

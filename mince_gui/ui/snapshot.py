@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mince_gui.app.summary import median
+from mince_gui.app.summary import median, prefill_rate
 from mince_gui.benchmarks import Benchmark
 from mince_gui.logs.types import FloatArray
 from mince_gui.report import approximate_ratio_interval, finite_population_interval
@@ -36,7 +36,8 @@ class Snapshot:
     """A run as it stands. `fresh` are items that are new since the last snapshot; `anew` says to forget the old ones.
 
     `points` maps a metric to rows (done, percent, low, high); `first_tokens`, `decode_rates` and `prefills` have
-    rows (number of the item, value). Times in seconds, rates in tokens per second.
+    rows (number of the item, value). Times in seconds, rates in tokens per second. `choices`: answers are weighed, not
+    written; no prefill rate is known where they have several tokens.
     """
 
     run: StoredRun
@@ -55,6 +56,7 @@ class Snapshot:
     first_tokens: FloatArray
     decode_rates: FloatArray
     prefills: FloatArray
+    choices: bool
 
     @property
     def live(self) -> bool:
@@ -98,6 +100,7 @@ class Trail:
         self._first: list[tuple[int, float]] = []
         self._decode: list[tuple[int, float]] = []
         self._prefill: list[tuple[int, float]] = []
+        self._choices = False
         self.count = 0
         self.done = 0
         self.answers = Answers()
@@ -125,12 +128,13 @@ class Trail:
                     kept.points.append((float(self.done), kept.percent, *kept.interval(self._total)))
 
     def _timings(self, item: StoredItem) -> None:
+        self._choices = self._choices or item.text is None
         if item.first_token_seconds is not None:
             self._first.append((self.done, item.first_token_seconds))
         if item.output_tokens and item.output_tokens > 1 and item.decode_seconds:
             self._decode.append((self.done, (item.output_tokens - 1) / item.decode_seconds))
-        if item.prompt_tokens and item.prefill_seconds:
-            self._prefill.append((self.done, item.prompt_tokens / item.prefill_seconds))
+        if (rate := prefill_rate(item)) is not None:
+            self._prefill.append((self.done, rate))
 
     def scores(self, full: Mapping[str, float]) -> tuple[Score, ...]:
         """Running scores, in the benchmark's order of metrics."""
@@ -154,6 +158,7 @@ class Trail:
             "first_tokens": _pairs(self._first),
             "decode_rates": _pairs(self._decode),
             "prefills": _pairs(self._prefill),
+            "choices": self._choices,
         }
 
 

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from PySide6.QtCore import (
     QAbstractTableModel,
     QItemSelection,
+    QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
     QSortFilterProxyModel,
@@ -251,6 +252,12 @@ class TableView(QTableView, Generic[Row]):
         """Every selected row, from top to bottom."""
         places = sorted(index.row() for index in self.selectionModel().selectedRows())
         return [self.table.rows[self.proxy.mapToSource(self.proxy.index(place, 0)).row()] for place in places]
+
+    def selectRow(self, row: int) -> None:  # noqa: N802 - Qt's name
+        """Select that row alone. Qt's own adds it to the others while the user happens to hold Ctrl or Shift."""
+        flags = QItemSelectionModel.SelectionFlag
+        index = self.proxy.index(row, 0)
+        self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
 
     def choose(self, wanted: Callable[[Row], bool]) -> bool:
         """Select the first row for which `wanted` holds; says whether there is one."""

@@ -19,7 +19,7 @@ from mince_gui.app.run import RunOrder, create, execute
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
 
-TELLS_THE_DATE = "{{ strftime_now('%d %B %Y') }}\n{{ messages[-1].content }}"
+TELLS_THE_DATE = "{{ strftime_now('%d %B %Y') }}\n{% for m in messages %}{{ m.content }}{% endfor %}"
 
 
 def set_day(monkeypatch: pytest.MonkeyPatch, day: int) -> None:

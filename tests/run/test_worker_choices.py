@@ -163,7 +163,7 @@ w['Engine']._generator = generator
 def test_a_rewound_prompt_whose_kept_part_would_have_a_trap_length_gives_the_sums_of_whole_passes(
     shared_worker: WorkerProcess, shared_model: Path, load_request: Load
 ) -> None:
-    """129 tokens in one pass shift this model's logits on the CPU; the first item of a worker is read in whole passes."""
+    """129 tokens in one pass shift this model's logits on the CPU; a worker reads its first item in whole passes."""
     choices = (" two apples", " nine pears", " one apple and two pears")
     prompt = "Which?"
     while len(shared_worker.encode(prompt).ids) < 130:

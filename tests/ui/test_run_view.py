@@ -31,7 +31,7 @@ def _snapshot(run: StoredRun, **changed: Any) -> Snapshot:
     facts: dict[str, Any] = {
         "run": run, "fresh": (), "anew": False, "scores": (), "answers": Answers(256), "first_token_seconds": None,
         "decode_rate": None, "prefill_rate": None, "seconds_left": None, "phase": "", "notices": (), "bound_pp": None,
-        "points": {}, "first_tokens": _NONE, "decode_rates": _NONE, "prefills": _NONE,
+        "points": {}, "first_tokens": _NONE, "decode_rates": _NONE, "prefills": _NONE, "choices": False,
     }  # fmt: skip
     return Snapshot(**{**facts, **changed})
 
@@ -169,7 +169,7 @@ def test_counts_of_answers_are_shown_with_the_budget_and_none_is_said_of_choices
     view.show_snapshot(_snapshot(stored_run(), answers=Answers(256, capped=3, by_ceiling=1, empty=2, not_fitting=1)))
     assert view.capped.text() == "3 capped at 256 tokens (1 by the model's ceiling), 2 empty, 1 does not fit"
     assert "scored as cut" in view.capped.toolTip()
-    view.show_snapshot(_snapshot(stored_run(), answers=Answers(), prefills=np.ones((4, 2))))
+    view.show_snapshot(_snapshot(stored_run(), answers=Answers(), choices=True))
     assert view.capped.text() == ""
 
 

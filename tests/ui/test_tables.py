@@ -88,6 +88,19 @@ def test_the_chosen_row_is_the_one_on_the_screen_also_when_sorted(qtbot: QtBot) 
     assert view.current_row() == FRUIT[2]
 
 
+def test_a_row_chosen_by_the_program_is_alone_also_while_the_user_holds_a_key(qtbot: QtBot) -> None:
+    view = TableView(TableModel[Fruit](COLUMNS, ident=lambda f: f.name), "Fruit")
+    qtbot.addWidget(view)
+    view.table.set_rows(FRUIT)
+    view.selectRow(0)
+    QTest.keyPress(view, Qt.Key.Key_Control, Qt.KeyboardModifier.ControlModifier)
+    try:
+        assert view.choose(lambda fruit: fruit.name == "fig")
+        assert [fruit.name for fruit in view.selected_rows()] == ["fig"]
+    finally:
+        QTest.keyRelease(view, Qt.Key.Key_Control)
+
+
 def test_copying_gives_the_chosen_rows_with_their_titles(qtbot: QtBot) -> None:
     model = TableModel[Fruit](COLUMNS)
     view = TableView(model, "fruit")

@@ -134,7 +134,7 @@ class RunForm(Card):
             chat_template=self.template.currentData(),
             limit=self.limit.value() or None,
             max_new_tokens=self.tokens.value() or None,
-            system_prompt=self.system.text().strip() or None,
+            system_prompt=self.system.text() if self.system.text().strip() else None,
         )
 
     def _start(self) -> None:

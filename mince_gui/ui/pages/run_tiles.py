@@ -50,13 +50,15 @@ class Tiles(QWidget):
     def show_snapshot(self, snapshot: Snapshot, score: Score | None) -> None:
         """Show a run's numbers, and the running score of one metric."""
         self._show_score(snapshot, score)
-        choices = len(snapshot.first_tokens) == 0 and len(snapshot.prefills) > 0
-        self._choice.setVisible(choices)
+        self._choice.setVisible(snapshot.choices)
         for tile in self._generation:
-            tile.setVisible(not choices)
+            tile.setVisible(not snapshot.choices)
         items = snapshot.run.plan.items
-        if choices:
-            self.prompt.show_value(fmt.rate(snapshot.prefill_rate), "median; choices have no first token to time")
+        if snapshot.choices:
+            why = "median; choices have no first token to time"
+            if snapshot.prefill_rate is None:
+                why = "choices of several tokens read the prompt in several passes"
+            self.prompt.show_value(fmt.rate(snapshot.prefill_rate), why)
             self.prompt_plot.show_values(snapshot.prefills, items)
             return
         prompt = "" if snapshot.prefill_rate is None else f", prompt {fmt.rate(snapshot.prefill_rate)}"

@@ -194,7 +194,7 @@ class RunView(QWidget):
         else:
             self.left.setText(f"took {fmt.seconds(run.elapsed_seconds)}" if run.done else "")
         self.missing.setText(f"{run.missing:,} missing" if run.missing else "none missing")
-        self._show_answers(snapshot.answers, choices=bool(snapshot.prefills.size and not snapshot.first_tokens.size))
+        self._show_answers(snapshot.answers, choices=snapshot.choices)
 
     def _show_answers(self, answers: Answers, *, choices: bool) -> None:
         """What was cut, is empty or does not fit; nothing is generated for choices, so nothing can be cut."""
