@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mince_gui.base.errors import InputError
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
 from mince_gui.store import runs as stored_runs
@@ -23,6 +24,12 @@ def list_subsets(workspace: Path) -> tuple[list[StoredSubset], list[StoredPack]]
     """Frozen subsets and known packs, newest first."""
     with Workspace(workspace) as ws:
         return stored_subsets.subsets(ws), stored_subsets.packs(ws)
+
+
+def unreadable_subsets(workspace: Path) -> dict[str, InputError]:
+    """Name -> why of every frozen subset that cannot be used any more."""
+    with Workspace(workspace) as ws:
+        return stored_subsets.unreadable(ws)
 
 
 def list_runs(workspace: Path) -> list[StoredRun]:

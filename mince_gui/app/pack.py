@@ -47,11 +47,13 @@ class Packed:
 def find_subset(ws: Workspace, name_or_file: str) -> FrozenSubset:
     """A frozen subset by its file or its name: in the workspace first, then among those that ship with mince.
 
-    Raises UsageError that lists the names.
+    Raises UsageError that lists the names, InputError for one that cannot be used any more.
     """
     known = {stored.subset.name: stored.subset for stored in stored_subsets.subsets(ws)}
     if name_or_file in known:
         return known[name_or_file]
+    if (fault := stored_subsets.unreadable(ws).get(name_or_file)) is not None:
+        raise fault
     path = Path(name_or_file)
     if path.is_file():
         return read_subset(path)

@@ -24,6 +24,7 @@ from mince_gui.tasks.types import Doc, Message, Render, Request, Task
 
 _DELIMITER = "\n\n"
 """Between a system prompt and a task's own description, as in lm-eval, unless a blank stands there already."""
+_SYSTEM_MARK = "marksystemmark"
 
 
 def task_names(benchmark: str) -> list[str]:
@@ -218,14 +219,15 @@ class Prompting:
 
     def _check_template(self) -> None:
         """Raise InputError for a template that leaves a turn out: its prompts would not ask what the report says."""
-        render = self._render()
+        marked = self if self.system_prompt is None else replace(self, system_prompt=_SYSTEM_MARK)
+        render = marked._render()
         if self.chat.template is None or render is None:
             return
         turns = self._turns()
         marks = [f"mark{number}mark" for number in range(len(turns))]
         text = render([{**turn, "content": mark} for turn, mark in zip(turns, marks, strict=True)])
         lost = {turn["role"] for turn, mark in zip(turns, marks, strict=True) if mark not in text}
-        if self.system_prompt is not None and self.system_prompt.strip() not in text:
+        if self.system_prompt is not None and _SYSTEM_MARK not in text:
             lost.add("system")
         if lost:
             what = " and ".join(f"the {role} message" for role in sorted(lost))

@@ -159,6 +159,11 @@ def _of_this_model(reference: Reference, run: StoredRun) -> bool:
     return reference.kind == "shipped with the demo" and bool(digest) and reference.model_sha256 == digest
 
 
+def _is_whole(reference: Reference, data: RunData) -> bool:
+    """Whether its scores are of the whole benchmark: a size that was not known when it was stored may be known now."""
+    return all(ratio.items == data.total_items for ratio in reference.metrics.values())
+
+
 def compute(workspace: Path, run_id: str, *, reference: str | None = None) -> Report:
     """The numbers of one run: drift against its own full run, or the total gap against a stored reference.
 
@@ -171,7 +176,8 @@ def compute(workspace: Path, run_id: str, *, reference: str | None = None) -> Re
         if not data.rows:
             raise UsageError(f"Run {run.run_id} has no finished item.", f"mince run --resume {run.run_id}")
         own = own_full_run(ws, run) if not data.is_full else None
-        stored = stored_references.listing(ws, data.benchmark)
+        every = stored_references.listing(ws, data.benchmark)
+        stored = [known for known in every if _is_whole(known, data)]
         if own is None and not data.is_full:
             own = next((r for r in stored if _of_this_model(r, run)), None)
         other: Reference | None
@@ -179,6 +185,11 @@ def compute(workspace: Path, run_id: str, *, reference: str | None = None) -> Re
             other = stored_references.get(ws, reference)
             if other.benchmark != data.benchmark:
                 raise UsageError(f"Reference {reference} is for {other.benchmark}, the run for {data.benchmark}.")
+            if not _is_whole(other, data):
+                raise UsageError(
+                    f"Reference {reference} is not of all {data.total_items:,} items of {data.benchmark}.",
+                    "Import a log of the full benchmark: mince reference import",
+                )
         else:
             mine = [r for r in stored if r.model == data.model and not _of_this_model(r, run)]
             # The newest first; one that is known to be of another task only where there is nothing better.

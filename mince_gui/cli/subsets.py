@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mince_gui.app.freeze import freeze
-from mince_gui.app.listings import list_subsets
+from mince_gui.app.listings import list_subsets, unreadable_subsets
 from mince_gui.app.pack import differing_words, pack
 from mince_gui.cli.console import (
     LiveLine,
@@ -188,15 +188,19 @@ def pack_command(
 def subsets_command(workspace: Path, as_json: bool) -> None:
     """List frozen subsets and packs."""
     subsets, packs = list_subsets(workspace)
+    faults = unreadable_subsets(workspace)
     if as_json:
         print_json(
             {
+                "unreadable": {name: error.message for name, error in faults.items()},
                 "subsets": [_facts(s.subset, s.path) for s in subsets],
                 "packs": [{"name": p.name, "n": p.n, "is_full": p.is_full, "path": str(p.path)} for p in packs],
             }
         )
         return
-    if not subsets and not packs:
+    for error in faults.values():
+        click.echo(f"! {error.message} {error.remedy}", err=True)
+    if not subsets and not packs and not faults:
         click.echo("No subsets yet. Freeze one: mince freeze --benchmark B --n N")
         return
     packed = {p.name for p in packs}

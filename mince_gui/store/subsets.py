@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mince_gui.base.canonical import sha256_file
-from mince_gui.base.errors import UsageError
+from mince_gui.base.errors import InputError, UsageError
 from mince_gui.logs.types import FloatArray
 from mince_gui.sizing.types import Budget, Plan, SizingResult, Target
 from mince_gui.store.workspace import Workspace, now
@@ -153,19 +153,30 @@ def add_subset(ws: Workspace, subset: FrozenSubset, path: Path) -> None:
 
 
 def subsets(ws: Workspace, benchmark: str | None = None) -> list[StoredSubset]:
-    """Frozen subsets, newest first, as they were stored."""
+    """Frozen subsets, newest first, as they were stored; those that `unreadable` names are not among them."""
+    return _read(ws, benchmark)[0]
+
+
+def unreadable(ws: Workspace) -> dict[str, InputError]:
+    """Name -> why of every subset that cannot be used any more; it stands in nobody else's way."""
+    return _read(ws, None)[1]
+
+
+def _read(ws: Workspace, benchmark: str | None) -> tuple[list[StoredSubset], dict[str, InputError]]:
     rows = ws.db.execute(
         "SELECT * FROM subsets WHERE :benchmark IS NULL OR benchmark = :benchmark ORDER BY created_at DESC, name",
         {"benchmark": benchmark},
     )
-    return [
-        StoredSubset(
-            subset_from_json(json.loads(row["body"]), f"subset {row['name']} in the workspace"),
-            ws.find_path(row["path"]),
-            row["created_at"],
-        )
-        for row in rows
-    ]
+    found: list[StoredSubset] = []
+    faults: dict[str, InputError] = {}
+    for row in rows:
+        try:
+            subset = subset_from_json(json.loads(row["body"]), f"subset {row['name']} in the workspace")
+        except InputError as error:
+            faults[row["name"]] = InputError(error.message, "Freeze it again under another name (--name).")
+            continue
+        found.append(StoredSubset(subset, ws.find_path(row["path"]), row["created_at"]))
+    return found, faults
 
 
 def content_hashes(ws: Workspace, benchmark: str) -> dict[str, str]:

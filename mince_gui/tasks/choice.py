@@ -8,36 +8,25 @@ from itertools import islice
 from typing import Literal
 
 from mince_gui.base.errors import InputError, MinceError
-from mince_gui.benchmarks import Benchmark, ChoicePrompt, text_field
-from mince_gui.tasks.parts import Turn, to_prompt
+from mince_gui.benchmarks import ChoicePrompt, text_field
+from mince_gui.tasks.parts import Declared, Turn, to_prompt
 from mince_gui.tasks.types import Answer, Doc, Render, Request, Scored
+
+_METRICS = ("acc", "acc_norm")
 
 
 @dataclass(frozen=True)
-class MultipleChoice:
+class MultipleChoice(Declared[ChoicePrompt]):
     """Questions with choices; the likeliest continuation is the answer.
 
     Few-shot docs are the first `shots` of the item's topic in the order given; one without a known answer cannot be
     shown and is passed over.
     """
 
-    of: Benchmark
-    prompt: ChoicePrompt
-
-    @property
-    def name(self) -> str:
-        """The lm-eval task's name."""
-        return self.prompt.task
-
-    @property
-    def benchmark(self) -> str:
-        """The benchmark that declares the prompt."""
-        return self.of.name
-
     @property
     def metrics(self) -> tuple[str, ...]:
         """acc: the likeliest choice is right; acc_norm: the likeliest by the character is."""
-        return tuple(metric.name for metric in self.of.metrics)
+        return tuple(metric.name for metric in self.of.metrics if metric.name in _METRICS)
 
     @property
     def uses_chat(self) -> bool:
@@ -48,11 +37,6 @@ class MultipleChoice:
     def kind(self) -> Literal["choice", "generate"]:
         """Choices are weighed, nothing is generated."""
         return "choice"
-
-    @property
-    def shots(self) -> int:
-        """As declared."""
-        return self.prompt.shots
 
     def request(
         self, doc: Doc, fewshot: Sequence[Doc], *, render: Render | None, max_new_tokens: int | None

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mince_gui.base.errors import InputError, UsageError
-from mince_gui.benchmarks import Benchmark, Reading, TextPrompt
-from mince_gui.tasks.parts import Turn, given_text, to_prompt
+from mince_gui.benchmarks import Reading, TextPrompt
+from mince_gui.tasks.parts import Declared, Turn, given_text, to_prompt
 from mince_gui.tasks.types import Answer, Doc, Render, Request, Scored
 
 INVALID = "[invalid]"
@@ -29,21 +29,8 @@ def _match(reading: Reading, text: str) -> re.Match[str] | None:
 
 
 @dataclass(frozen=True)
-class ExactMatch:
+class ExactMatch(Declared[TextPrompt]):
     """Prompt, filters and exact match of one declared task."""
-
-    of: Benchmark
-    prompt: TextPrompt
-
-    @property
-    def name(self) -> str:
-        """The lm-eval task's name."""
-        return self.prompt.task
-
-    @property
-    def benchmark(self) -> str:
-        """The benchmark that declares the prompt."""
-        return self.of.name
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -59,11 +46,6 @@ class ExactMatch:
     def kind(self) -> Literal["choice", "generate"]:
         """The answer is generated."""
         return "generate"
-
-    @property
-    def shots(self) -> int:
-        """As declared: examples that the task carries itself are not counted."""
-        return self.prompt.shots
 
     def request(
         self, doc: Doc, fewshot: Sequence[Doc], *, render: Render | None, max_new_tokens: int | None

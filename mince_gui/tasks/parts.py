@@ -1,13 +1,39 @@
-"""What every task needs: turns of a prompt, the text of an answer."""
+"""What tasks share: the facts of a declared prompt, turns of a prompt, the text of an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from mince_gui.base.errors import MinceError
+from mince_gui.benchmarks import Benchmark, ChoicePrompt, TextPrompt
 from mince_gui.tasks.types import Answer, Render
+
+Prompt = TypeVar("Prompt", ChoicePrompt, TextPrompt)
+
+
+@dataclass(frozen=True)
+class Declared(Generic[Prompt]):
+    """What every task says that is made of a benchmark's declared prompt."""
+
+    of: Benchmark
+    prompt: Prompt
+
+    @property
+    def name(self) -> str:
+        """The lm-eval task's name."""
+        return self.prompt.task
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark that declares the prompt."""
+        return self.of.name
+
+    @property
+    def shots(self) -> int:
+        """As declared: examples that the task carries itself are not counted."""
+        return self.prompt.shots
 
 
 @dataclass(frozen=True)

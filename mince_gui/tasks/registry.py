@@ -13,7 +13,13 @@ from mince_gui.tasks.types import Task
 
 
 def _declared(benchmark: Benchmark, asked: ChoicePrompt | TextPrompt) -> Task:
-    return MultipleChoice(benchmark, asked) if isinstance(asked, ChoicePrompt) else ExactMatch(benchmark, asked)
+    """The task of a declared prompt. Raises ValueError where the benchmark's facts and its prompt disagree."""
+    task: Task = MultipleChoice(benchmark, asked) if isinstance(asked, ChoicePrompt) else ExactMatch(benchmark, asked)
+    if set(task.metrics) != {metric.name for metric in benchmark.metrics}:
+        raise ValueError(f"{benchmark.name} declares other metrics than {', '.join(task.metrics)} of {task.name}.")
+    if task.name not in (benchmark.name, *benchmark.tasks):
+        raise ValueError(f"{benchmark.name} has a prompt of {task.name}, which is none of its tasks.")
+    return task
 
 
 @cache

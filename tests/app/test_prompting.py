@@ -102,6 +102,58 @@ def test_a_system_prompt_is_the_first_message_of_a_chat(chatty: ModelFolder) -> 
     assert prompt == "[system]Be brief.[user]Q: Two and two?\nA: Let's think step by step.[assistant]"
 
 
+@pytest.mark.parametrize(
+    ("template", "system_prompt", "words", "way_out"),
+    [
+        (
+            "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}",
+            "Be brief.",
+            "system",
+            "Leave the sys",
+        ),
+        ("hello", None, "user", "Name another template"),
+        ("{% for m in messages if m.role == 'system' %}{{ m.content }}{% endfor %}", None, "user", "Name another"),
+    ],
+)
+def test_a_template_that_leaves_a_message_out_is_refused_before_anything_is_asked(
+    model: ModelFolder, template: str, system_prompt: str | None, words: str, way_out: str
+) -> None:
+    (model.path / "chat_template.jinja").write_text(template, encoding="utf-8")
+    chat = choose_chat(get("gsm8k_cot_zeroshot"), model, "auto", TODAY)
+    with pytest.raises(InputError, match=f"leaves out the {words} message") as refused:
+        _prompt(_problems(), "gsm8k_cot_zeroshot", chat, system_prompt)
+    assert refused.value.remedy.startswith(way_out)
+
+
+def test_a_template_that_drops_examples_is_refused_where_there_are_some(model: ModelFolder) -> None:
+    (model.path / "chat_template.jinja").write_text("{{ messages[-1].content }}", encoding="utf-8")
+    chat = choose_chat(get("gsm8k_cot"), model, "auto", TODAY)
+    assert _prompt(_problems(), "gsm8k_cot_zeroshot", chat, None).startswith("Q: Two and two?")
+    with pytest.raises(InputError, match="leaves out the assistant message and the user message"):
+        _prompt(_problems(), "gsm8k_cot", chat, None)
+
+
+@pytest.mark.parametrize("content", ["", " \n"])
+def test_an_empty_template_is_none(model: ModelFolder, content: str) -> None:
+    (model.path / "chat_template.jinja").write_text(content, encoding="utf-8")
+    (model.path / "tokenizer_config.json").write_text('{"chat_template": ""}', encoding="utf-8")
+    with pytest.raises(InputError, match="has no chat template"):
+        choose_chat(get("ifeval"), model, "auto", TODAY)
+    with pytest.raises(InputError, match="the chat template is empty"):
+        choose_chat(get("ifeval"), model, str(model.path / "chat_template.jinja"), TODAY)
+
+
+def test_examples_are_counted_over_all_items_and_not_read_off_the_first() -> None:
+    keys = (*(f"anatomy/{n}" for n in range(4)), "virology/0")
+    subset = FrozenSubset("small", "mmlu", 9, 5, 42, "uniform", keys, (None,) * 5, "made up")
+    items = tuple(PackItem(key, key[:-2], {**QUIZ, "subject": key[:-2]}) for key in keys)
+    few = {**QUIZ, "subject": "virology"}
+    pack = Pack(subset, items, {"anatomy": (QUIZ,) * 5, "virology": (few,) * 3})
+    prompting = Prompting(pack, get("mmlu"), PLAIN, None, None)
+    facts = prompting.facts(prompting.items(5))
+    assert (facts["examples"], facts["fewer_examples"]) == (5, 1)
+
+
 def test_a_tasks_own_system_message_follows_the_system_prompt(chatty: ModelFolder) -> None:
     chat = choose_chat(get("mmlu"), chatty, str(chatty.path / "chat_template.jinja"), TODAY)
     assert _prompt(_quiz(), "mmlu", chat, "Be brief.").startswith(f"[system]Be brief.\n\n{SAID}[user]Which?")

@@ -14,9 +14,12 @@ import pytest
 from mince_gui.app import run as runs_of_app
 from mince_gui.app.demo import folder, model_dir
 from mince_gui.app.pack import pack
+from mince_gui.app.reference import typed_in
 from mince_gui.app.report import compute
 from mince_gui.app.run import RunOrder, create, execute
-from mince_gui.store import Workspace
+from mince_gui.base.errors import UsageError
+from mince_gui.report.types import Ratio
+from mince_gui.store import Workspace, references
 from mince_gui.store import runs as stored_runs
 
 TELLS_THE_DATE = "{{ strftime_now('%d %B %Y') }}\n{% for m in messages %}{{ m.content }}{% endfor %}"
@@ -137,3 +140,17 @@ def test_a_run_of_choices_has_no_token_budget_and_says_by_which_rule_its_bound_w
     assert report.sampler == "uniform"
     assert report.bound is not None
     assert (report.bound.rule, report.bound.quantile) == ("per-model", 0.95)
+
+
+def test_a_reference_of_a_part_is_neither_taken_nor_accepted(workspace: Path) -> None:
+    """Stored while nobody knew how many items the benchmark has."""
+    run_id = create(workspace, RunOrder(model_dir(), "demo-choice-250", limit=3))
+    execute(workspace, run_id)
+    known = typed_in(workspace, benchmark="demo-choice", model=model_dir().name, scores={"acc": 50.0}, source="made up")
+    part = replace(known, reference_id="part", metrics={"acc": Ratio(4.0, 10.0, 10)}, date="2999-01-01")
+    with Workspace(workspace) as ws:
+        references.add(ws, part)
+    taken = compute(workspace, run_id)
+    assert [metric.other.percent for metric in taken.metrics if metric.other is not None] == [50.0]
+    with pytest.raises(UsageError, match="is not of all 1,000 items"):
+        compute(workspace, run_id, reference="part")

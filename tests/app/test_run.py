@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +16,12 @@ from mince_gui.app.listings import show_run
 from mince_gui.app.reference import typed_in
 from mince_gui.app.report import compute
 from mince_gui.app.run import RunOrder, create, execute
+from mince_gui.app.summary import conditions_of, methods_of, prefill_rates
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.events import Event, ItemDone
 from mince_gui.store import Workspace, runs
+from mince_gui.store.runs import StoredItem
 
 
 @pytest.fixture
@@ -198,3 +202,57 @@ def test_choices_say_by_which_method_they_were_scored_and_have_no_budget(prepare
     assert summary.asking["system prompt"] == "Be right."
     assert summary.answers.budget is None
     assert sum(compute(prepared, run_id).methods.values()) == 3
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (RunOrder(model_dir(), "demo-choice-250", max_new_tokens=9), "--max-new-tokens has no meaning"),
+        (RunOrder(model_dir(), "demo-math-175", system_prompt="a\ud800"), "no valid text"),
+        (RunOrder(model_dir(), "demo-math-175", chat_template=" "), "--chat-template is empty"),
+    ],
+)
+def test_what_would_be_passed_over_or_blamed_on_another_is_refused(prepared: Path, order: RunOrder, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        create(prepared, order)
+
+
+def test_a_system_prompt_of_blanks_is_none_and_any_other_is_kept_as_it_is(prepared: Path) -> None:
+    for given, kept in (("  ", None), (" Be brief.\n", " Be brief.\n")):
+        run_id = create(prepared, RunOrder(model_dir(), "demo-math-175", system_prompt=given))
+        assert show_run(prepared, run_id)[0].plan.settings["system_prompt"] == kept
+
+
+def test_a_run_whose_model_does_not_load_still_says_what_was_asked_for(prepared: Path, model: Path) -> None:
+    (model / "model.onnx").write_bytes(b"x")
+    order = RunOrder(model, "demo-math-175", limit=2, max_new_tokens=9, system_prompt="Be brief.")
+    summary = execute(prepared, create(prepared, order))
+    assert summary.cause == "failed"
+    assert summary.asking["prompt"] == "not recorded (no model was loaded)"
+    assert summary.asking["system prompt"] == "Be brief."
+    assert summary.asking["token budget"].startswith("9 new tokens per answer (as asked for)")
+
+
+def _stored(**changed: Any) -> StoredItem:
+    facts: dict[str, Any] = dict.fromkeys(field.name for field in dataclasses.fields(StoredItem))
+    facts |= {"state": "done", "prompt_tokens": 100, "prefill_seconds": 0.5, **changed}
+    return StoredItem(**facts)
+
+
+def test_choices_of_several_tokens_have_no_prefill_rate() -> None:
+    items = [_stored(method=method) for method in (None, "last_logits", "row_before", "all_rows", "fresh")]
+    assert prefill_rates(items) == (200.0, 200.0, 200.0)
+
+
+def test_choices_that_an_older_version_scored_are_counted_as_not_recorded() -> None:
+    items = [_stored(method="last_logits"), _stored(), _stored(text="written"), _stored(state="missing")]
+    assert methods_of(items) == {"last_logits": 1, "not recorded": 1}
+
+
+def test_prompts_that_begin_with_another_number_of_bos_are_told(prepared: Path) -> None:
+    run_id = create(prepared, RunOrder(model_dir(), "demo-math-175"))
+    run, _ = show_run(prepared, run_id)
+    same = [_stored(leading_bos=1)] * 3
+    assert "bos_check" not in conditions_of(run, same)
+    mixed = conditions_of(run, [*same, _stored(leading_bos=2), _stored()])
+    assert mixed["bos_check"] == "not the same in all prompts: 3 with 1, 1 with 2"

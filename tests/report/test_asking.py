@@ -52,6 +52,22 @@ def test_the_words_of_a_count_name_budget_and_ceiling() -> None:
     assert words[2][1] == "2 prompts do not fit the model's ceiling: missing, never cut."
 
 
+def test_items_with_fewer_examples_are_counted_beside_the_most() -> None:
+    told = _lines({"examples": 5, "fewer_examples": 98})["task"]
+    assert told == "gsm8k_cot, up to 5 examples before each question (98 items have fewer)"
+
+
+def test_a_run_whose_model_never_loaded_has_no_prompt_to_tell_of() -> None:
+    assert _lines({"system_prompt": "Be brief."})["prompt"] == "not recorded (no model was loaded)"
+    assert _lines({"system_prompt": "Be brief."})["system prompt"] == "Be brief."
+
+
+def test_parity_is_not_promised_for_choices_whose_method_was_not_kept() -> None:
+    told = _lines(methods={"last_logits": 5, "not recorded": 95})["choices scored by"]
+    assert "not recorded (95 items): an older version kept no record" in told
+    assert told.endswith("not for 95 items.")
+
+
 @pytest.mark.parametrize("number", [0, 1, 8])
 def test_the_task_is_named_with_its_examples(number: int) -> None:
     one = "example" if number == 1 else "examples"

@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mince_gui.base.errors import UsageError
+from mince_gui.app.pack import find_subset
+from mince_gui.base.errors import InputError, UsageError
 from mince_gui.benchmarks import get
+from mince_gui.cli.main import main
 from mince_gui.logs.types import PerItemLog
 from mince_gui.store import Workspace, logs, subsets
 from mince_gui.subset import FrozenSubset, draw_uniform, write_subset
@@ -90,3 +92,33 @@ def test_the_content_hashes_of_frozen_subsets_are_known(tmp_path: Path) -> None:
         _freeze(ws, _subset(content="a" * 64))
         assert subsets.content_hashes(ws, "gsm8k") == dict.fromkeys(_subset().item_keys, "a" * 64)
         assert subsets.content_hashes(ws, "mmlu") == {}
+
+
+def test_a_subset_that_cannot_be_used_any_more_stands_in_no_others_way(tmp_path: Path) -> None:
+    """Frozen while ARC-Challenge was a benchmark of its own, from logs of ten of its items."""
+    with Workspace(tmp_path) as ws:
+        mine = _subset()
+        _freeze(ws, mine)
+        body = (ws.subsets_dir / "mine.json").read_text(encoding="utf-8")
+        old = body.replace('"gsm8k"', '"arc_challenge"').replace("1319", "10").replace('"mine"', '"old"')
+        with ws.writing() as db:
+            db.execute("INSERT INTO subsets VALUES ('old', 'arc_challenge', 20, 'old.json', ?, 't')", (old,))
+        assert [stored.subset for stored in subsets.subsets(ws)] == [mine]
+        assert list(subsets.unreadable(ws)) == ["old"]
+        assert "another name" in subsets.unreadable(ws)["old"].remedy
+    with Workspace(tmp_path) as ws, pytest.raises(InputError, match="subset old in the workspace"):
+        find_subset(ws, "old")
+
+
+def test_the_command_lists_what_can_be_used_and_names_what_cannot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Workspace(tmp_path) as ws:
+        _freeze(ws, _subset())
+        with ws.writing() as db:
+            db.execute("INSERT INTO subsets VALUES ('old', 'gsm8k', 20, 'old.json', '{}', 't')")
+    assert main(["subsets", "--workspace", str(tmp_path)]) == 0
+    shown = capsys.readouterr()
+    assert "mine" in shown.out
+    assert "! " in shown.err
+    assert "subset old in the workspace" in shown.err

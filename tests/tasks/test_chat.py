@@ -1,9 +1,8 @@
 """Chat templates: where they are found, what they render, what a broken or hostile one does.
 
 The templates in `templates/` were written for these tests with the constructs that published ones use;
-`expected.json` holds what transformers 5.24.0 renders from them and `chats.json`; `test_oracle_chat` makes it.
-`constructs.json` holds single constructs and what transformers renders of the chat "shots" (null: it refuses);
-`test_oracle_templates` makes it.
+`expected.json` holds what transformers 5.24.0 renders from them and `chats.json`, `constructs.json` single constructs
+and what transformers renders of the chat "shots" (null: it refuses). `test_oracle_templates` makes both.
 """
 
 from __future__ import annotations

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import pytest
 
 from mince_gui.base.errors import UsageError
-from mince_gui.benchmarks import BENCHMARKS
-from mince_gui.tasks import get, names
+from mince_gui.benchmarks import BENCHMARKS, Metric
+from mince_gui.tasks import get, names, registry
 
 
 @pytest.mark.parametrize("name", list(BENCHMARKS))
@@ -56,3 +59,20 @@ def test_a_declared_prompt_is_a_task_without_a_line_of_code_here() -> None:
     declared = {asked.task: benchmark.name for benchmark in BENCHMARKS.values() for asked in benchmark.prompts}
     assert {name: get(name).benchmark for name in declared} == declared
     assert set(names()) - set(declared) == {"ifeval", "leaderboard_ifeval"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"metrics": (Metric("acc", "accuracy"), Metric("acc_bytes", "by bytes"))},
+            "declares other metrics than acc of",
+        ),
+        ({"metrics": (Metric("exact_match", "exact"),)}, "declares other metrics"),
+        ({"name": "other", "tasks": ("another",)}, "none of its tasks"),
+    ],
+)
+def test_facts_and_prompt_that_disagree_are_no_benchmark(change: dict[str, Any], words: str) -> None:
+    arc = dataclasses.replace(BENCHMARKS["arc_challenge"], metrics=(Metric("acc", "accuracy"),))
+    with pytest.raises(ValueError, match=words):
+        registry._declared(dataclasses.replace(arc, **change), arc.prompts[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout, QMenu, QSplitter
 from mince_gui.app import export as exporting
 from mince_gui.app import pack as packing
 from mince_gui.app.export import Exported, Form
+from mince_gui.app.listings import unreadable_subsets
 from mince_gui.app.pack import Packed
 from mince_gui.base.draws import UNIFORM, bound_note, bound_title
+from mince_gui.base.errors import InputError
 from mince_gui.benchmarks import BENCHMARKS
 from mince_gui.report import format as fmt
 from mince_gui.report.bound import quantile_name
@@ -106,6 +109,7 @@ class SubsetsPage(Page):
         """Read subsets and packs."""
         workspace = self.hub.workspace
         self.hub.jobs.read(lambda: reads.subsets(workspace), self._show, self.fail)
+        self.hub.jobs.read(lambda: unreadable_subsets(workspace), self._show_faults, self.fail)
         self.hub.jobs.read(lambda: reads.prompts_of_logs(workspace), self._keep_logs, self.fail)
 
     def _keep_logs(self, found: dict[str, tuple[str, ...]]) -> None:
@@ -157,6 +161,11 @@ class SubsetsPage(Page):
         self.show_empty(not found)
         if not self.view.choose(lambda r: r.name == wanted) and found:
             self.view.selectRow(0)
+
+    def _show_faults(self, faults: Mapping[str, InputError]) -> None:
+        if faults:
+            words = [f"{error.message} {error.remedy}" for error in faults.values()]
+            self.error.show_notice("A frozen subset cannot be used any more.", "\n".join(words))
 
     def _packed(self, packed: Packed) -> None:
         name = packed.pack.subset.name
