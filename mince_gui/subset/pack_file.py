@@ -101,7 +101,9 @@ def read_pack(path: Path) -> Pack:
             raise InputError(f"{path}: {name} is not what the manifest says (size or SHA-256).", _REMEDY)
     subset = subset_from_json(manifest.object("subset"), f"{path}, subset")
     accepted = manifest.texts("accepted_differences")
-    logged = manifest.object("logged") if schema == PACK_SCHEMA and "logged" in manifest.body else None
+    if schema == SCHEMA and "logged" in manifest.body:
+        raise manifest.refuse(f"a logged task belongs to pack schema {PACK_SCHEMA}.")
+    logged = manifest.object("logged") if "logged" in manifest.body else None
     fewshot, own = _fewshot(raw[_FEWSHOT], path, schema)
     items, item_fewshot = _items(raw[_ITEMS], subset, path, own, logged is not None)
     pack = Pack(

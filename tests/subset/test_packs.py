@@ -187,6 +187,7 @@ def _without(members: Members, name: str) -> Members:
         (lambda m: {**m, "manifest.json": b"{}"}, "no pack manifest"),
         (lambda m: {**m, "manifest.json": b"\x00"}, r"manifest\.json is not valid JSON"),
         (lambda m: _manifest(m, schema=9), "schema 9"),
+        (lambda m: _manifest(m, logged={}), "a logged task belongs to pack schema 2"),
         (lambda m: _manifest(m, subset={}), "subset is not a subset file"),
         (lambda m: _manifest(m, accepted_differences="all"), "accepted_differences"),
         (lambda m: _manifest(m, accepted_differences=["0"]), "accepted_differences' does not list"),
