@@ -7,14 +7,13 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from mince_gui import __version__
-from mince_gui.app.prompting import Chat, Prompting, choose_chat, choose_task
+from mince_gui.app.prompting import Prompting, prompting_of
 from mince_gui.app.stream import stream
-from mince_gui.base.canonical import sha256_file
 from mince_gui.base.errors import InputError, MinceError, UsageError
 from mince_gui.base.events import Emit, Warned, ignore
 from mince_gui.base.files import write_atomic
@@ -22,12 +21,11 @@ from mince_gui.benchmarks import Benchmark, keys_of
 from mince_gui.benchmarks.numbers import cleaned
 from mince_gui.report.lm_eval_export import AnsweredItem, ExportFacts, files_of, folder_name
 from mince_gui.report.tables import safe_cell
-from mince_gui.run import RunItem, read_model_folder
+from mince_gui.run import RunItem
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
 from mince_gui.store import runs as stored_runs
 from mince_gui.store.runs import StoredItem, StoredRun
-from mince_gui.subset import read_pack
 from mince_gui.tasks.choice import MultipleChoice
 from mince_gui.tasks.exact_match import ExactMatch
 from mince_gui.tasks.logged import LoggedTask
@@ -101,7 +99,7 @@ def export_run(
             )
         if run.state in ("running", "paused"):
             emit(Warned(f"Run {run.run_id} is still going on: what is done so far is written."))
-        made = _lm_eval(ws, run, done)
+        made = _lm_eval(run, done)
         folder = (out or exports / run.run_id).absolute()
         if folder.is_file():
             raise UsageError(f"{folder} is a file; lm-eval's layout is a folder.", "Name a folder: --out DIR")
@@ -114,31 +112,14 @@ def export_run(
 # -- lm-eval -----------------------------------------------------------------------------------------
 
 
-def _lm_eval(ws: Workspace, run: StoredRun, done: Sequence[StoredItem]) -> dict[str, bytes]:
-    prompting = _prompting(run)
+def _lm_eval(run: StoredRun, done: Sequence[StoredItem]) -> dict[str, bytes]:
+    prompting = prompting_of(run)
     benchmark = stored_logs.benchmark_of(run.plan.benchmark)
     asked = {item.key: item for item in prompting.items(run.plan.items)}
     docs = {item.key: item.doc for item in prompting.pack.items}
     place = _Places(benchmark, prompting.pack.subset.item_keys)
     answered = [_answered(run, item, asked[item.item_key], docs[item.item_key], prompting.task, place) for item in done]
-    return files_of(answered, _facts(ws, run, prompting, benchmark, answered))
-
-
-def _prompting(run: StoredRun) -> Prompting:
-    """How the run's items were asked, made again."""
-    plan, settings = run.plan, run.plan.settings
-    if not plan.pack_path.is_file() or sha256_file(plan.pack_path) != plan.pack_sha256:
-        raise InputError(
-            f"The pack {plan.pack_path} of run {run.run_id} is gone or changed, and the prompts are in it.",
-            "Put it back as it was; --as csv needs no pack.",
-        )
-    pack = read_pack(plan.pack_path)
-    task = choose_task(pack, plan.task)
-    chat = Chat(None, "")
-    if (run.conditions or {}).get("chat_template_sha256"):
-        today = date.fromisoformat(settings.get("prompt_date") or run.created_at[:10])
-        chat = choose_chat(task, read_model_folder(plan.model_dir), settings["chat_template"], today)
-    return Prompting(pack, task, chat, settings.get("system_prompt"), settings["max_new_tokens"])
+    return files_of(answered, _facts(run, prompting, benchmark, answered))
 
 
 class _Places:
@@ -191,9 +172,7 @@ def _target(task: Task, doc: Mapping[str, Any]) -> str:
     return "0"
 
 
-def _facts(
-    ws: Workspace, run: StoredRun, prompting: Prompting, benchmark: Benchmark, answered: Sequence[AnsweredItem]
-) -> ExportFacts:
+def _facts(run: StoredRun, prompting: Prompting, benchmark: Benchmark, answered: Sequence[AnsweredItem]) -> ExportFacts:
     task, plan = prompting.task, run.plan
     names = list(dict.fromkeys(item.task for item in answered))
     conditions = dict(run.conditions or {})

@@ -10,11 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from mince_gui.base.canonical import sha256_file
 from mince_gui.base.errors import InputError, MinceError, UsageError
-from mince_gui.run import ModelFolder, RunItem
+from mince_gui.run import RunItem
 from mince_gui.store import logs as stored_logs
+from mince_gui.store.runs import StoredRun
 from mince_gui.store.subsets import StoredPack
-from mince_gui.subset import running_order
+from mince_gui.subset import read_pack, running_order
 from mince_gui.subset.pack_file import logged_definition
 from mince_gui.subset.types import Pack, PackItem
 from mince_gui.tasks import ChatTemplate, load_template, names
@@ -102,7 +104,7 @@ class Chat:
     source: str = ""
 
 
-def choose_chat(task: Task, model: ModelFolder, chat_template: str, today: date) -> Chat:
+def choose_chat(task: Task, model_dir: Path, chat_template: str, today: date) -> Chat:
     """How prompts are rendered; `today` is the date that a template may tell.
 
     Raises InputError where the task's prompts go through a chat template and the folder has none: a prompt is plain
@@ -118,7 +120,7 @@ def choose_chat(task: Task, model: ModelFolder, chat_template: str, today: date)
             named = chat_template
         case _:
             named = Path(chat_template)
-    template = load_template(model.path, named, today=today)
+    template = load_template(model_dir, named, today=today)
     if isinstance(task, LoggedTask) and rendered:
         task.check_template("" if template is None else template.sha256)
         name = "in the logged prompts already, the same as the model's"
@@ -127,7 +129,7 @@ def choose_chat(task: Task, model: ModelFolder, chat_template: str, today: date)
         return Chat(template, template.origin.name, template.sha256, template.source)
     if chat_template == "auto":
         raise InputError(
-            f"{model.path} has no chat template, and the prompts of {task.name} go through one.",
+            f"{model_dir} has no chat template, and the prompts of {task.name} go through one.",
             "Give one with --chat-template FILE, or ask for plain prompts (a base model): --chat-template none.",
         )
     return Chat(None, "none (as asked for)")
@@ -256,6 +258,25 @@ class Prompting:
         shown = Counter(sum(turn["role"] == "user" for turn in self._turns(place)) - 1 for place in order)
         most = max(shown, default=0)
         return {"examples": most, "fewer_examples": shown.total() - shown[most]}
+
+
+def prompting_of(run: StoredRun) -> Prompting:
+    """How a stored run's items are asked, made again from its pack and the model folder's template.
+
+    Raises InputError where the pack is not what it was, or where it or the template cannot be used.
+    """
+    plan, settings = run.plan, run.plan.settings
+    if not plan.pack_path.is_file() or sha256_file(plan.pack_path) != plan.pack_sha256:
+        raise InputError(
+            f"The pack {plan.pack_path} is gone or changed since run {run.run_id} began, and its prompts are in it.",
+            "Put it back as it was, or start a new run.",
+        )
+    pack = read_pack(plan.pack_path)
+    task = choose_task(pack, plan.task)
+    # A template that tells the date tells the day on which the run was made, however often it is resumed.
+    today = date.fromisoformat(settings.get("prompt_date") or run.created_at[:10])
+    chat = choose_chat(task, plan.model_dir, settings["chat_template"], today)
+    return Prompting(pack, task, chat, settings.get("system_prompt"), settings["max_new_tokens"])
 
 
 def _with_system(request: Request, system_prompt: str, described: bool) -> Request:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 
-from mince_gui.app.prompting import Prompting, choose_chat, choose_task, pack_tasks
+from mince_gui.app.prompting import Prompting, choose_chat, choose_task, pack_tasks, prompting_of
 from mince_gui.app.run_sink import WorkspaceSink, event_writer
 from mince_gui.app.summary import RunSummary, summarise
 from mince_gui.base.cancel import CancelToken
@@ -94,7 +94,7 @@ def create(workspace: Path, order: RunOrder) -> str:
             )
         _runtime(order.runtime)
         today = datetime.now().astimezone().date()
-        chat = choose_chat(task, model, order.chat_template, today)
+        chat = choose_chat(task, model.path, order.chat_template, today)
         if task.kind == "choice" and order.max_new_tokens is not None:
             raise UsageError(f"{task.name} weighs choices and writes nothing: --max-new-tokens has no meaning for it.")
         # Outer blanks belong to what is asked for; nothing but blanks is nothing.
@@ -230,15 +230,9 @@ def execute(workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: Cancel
 def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> RunEnd:
     plan = run.plan
     settings = plan.settings
-    if not plan.pack_path.is_file() or sha256_file(plan.pack_path) != plan.pack_sha256:
-        raise InputError(f"The pack {plan.pack_path} is gone or changed since the run began.", "Start a new run.")
-    pack = read_pack(plan.pack_path)
-    task = choose_task(pack, plan.task)
+    prompting = prompting_of(run)
+    task, chat = prompting.task, prompting.chat
     model = read_model_folder(plan.model_dir)
-    # A template that tells the date tells the day on which the run was made, however often it is resumed.
-    today = date.fromisoformat(settings.get("prompt_date") or run.created_at[:10])
-    chat = choose_chat(task, model, settings["chat_template"], today)
-    prompting = Prompting(pack, task, chat, settings.get("system_prompt"), settings["max_new_tokens"])
     items = prompting.items(plan.items)
     done = {item.position: item for item in stored_runs.items(ws, run.run_id) if item.state == "done"}
     digest = stored_models.folder_sha256(ws, model.path, model.name, lambda path: folder_sha256(path, cancel=cancel))

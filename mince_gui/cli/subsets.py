@@ -135,8 +135,8 @@ def pack_command(
 
     A benchmark that mince has no prompts of (any multiple_choice or generate_until task of lm-eval) needs no dataset:
     its pack keeps the prompts of an lm-eval log (--log_samples), and is scored as that log was. That is an imported
-    log; --dataset names its files where they lie now. Our scorer must give every verdict of the log again, from the log's own responses; a
-    metric or filter that it does not is left out, and named.
+    log; --dataset names its files where they lie now. Our scorer must give every verdict of the log again, from the
+    log's own responses; a metric or filter that it does not is left out, and named.
     """
     with cancel_on_interrupt() as cancel:
         packed = pack(

@@ -84,20 +84,20 @@ def test_a_pack_of_a_benchmark_without_a_task_says_how_it_can_be_run() -> None:
 
 def test_prompts_are_never_plain_by_accident(model: ModelFolder) -> None:
     with pytest.raises(InputError, match="--chat-template none"):
-        choose_chat(get("ifeval"), model, "auto", TODAY)
-    assert choose_chat(get("ifeval"), model, "none", TODAY).template is None
-    assert choose_chat(get("mmlu"), model, "auto", TODAY).template is None
+        choose_chat(get("ifeval"), model.path, "auto", TODAY)
+    assert choose_chat(get("ifeval"), model.path, "none", TODAY).template is None
+    assert choose_chat(get("mmlu"), model.path, "auto", TODAY).template is None
 
 
 def test_choices_stay_plain_unless_a_template_is_asked_for(chatty: ModelFolder) -> None:
-    assert choose_chat(get("mmlu"), chatty, "auto", TODAY).sha256 == ""
-    named = choose_chat(get("mmlu"), chatty, str(chatty.path / "chat_template.jinja"), TODAY)
+    assert choose_chat(get("mmlu"), chatty.path, "auto", TODAY).sha256 == ""
+    named = choose_chat(get("mmlu"), chatty.path, str(chatty.path / "chat_template.jinja"), TODAY)
     assert named.template is not None
     assert named.sha256 == named.template.sha256
 
 
 def test_a_system_prompt_is_the_first_message_of_a_chat(chatty: ModelFolder) -> None:
-    chat = choose_chat(get("gsm8k_cot_zeroshot"), chatty, "auto", TODAY)
+    chat = choose_chat(get("gsm8k_cot_zeroshot"), chatty.path, "auto", TODAY)
     prompt = _prompt(_problems(), "gsm8k_cot_zeroshot", chat, "Be brief.")
     assert prompt == "[system]Be brief.[user]Q: Two and two?\nA: Let's think step by step.[assistant]"
 
@@ -119,7 +119,7 @@ def test_a_template_that_leaves_a_message_out_is_refused_before_anything_is_aske
     model: ModelFolder, template: str, system_prompt: str | None, words: str, way_out: str
 ) -> None:
     (model.path / "chat_template.jinja").write_text(template, encoding="utf-8")
-    chat = choose_chat(get("gsm8k_cot_zeroshot"), model, "auto", TODAY)
+    chat = choose_chat(get("gsm8k_cot_zeroshot"), model.path, "auto", TODAY)
     with pytest.raises(InputError, match=f"leaves out the {words} message") as refused:
         _prompt(_problems(), "gsm8k_cot_zeroshot", chat, system_prompt)
     assert refused.value.remedy.startswith(way_out)
@@ -127,7 +127,7 @@ def test_a_template_that_leaves_a_message_out_is_refused_before_anything_is_aske
 
 def test_a_template_that_drops_examples_is_refused_where_there_are_some(model: ModelFolder) -> None:
     (model.path / "chat_template.jinja").write_text("{{ messages[-1].content }}", encoding="utf-8")
-    chat = choose_chat(get("gsm8k_cot"), model, "auto", TODAY)
+    chat = choose_chat(get("gsm8k_cot"), model.path, "auto", TODAY)
     assert _prompt(_problems(), "gsm8k_cot_zeroshot", chat, None).startswith("Q: Two and two?")
     with pytest.raises(InputError, match="leaves out the assistant message and the user message"):
         _prompt(_problems(), "gsm8k_cot", chat, None)
@@ -138,9 +138,9 @@ def test_an_empty_template_is_none(model: ModelFolder, content: str) -> None:
     (model.path / "chat_template.jinja").write_text(content, encoding="utf-8")
     (model.path / "tokenizer_config.json").write_text('{"chat_template": ""}', encoding="utf-8")
     with pytest.raises(InputError, match="has no chat template"):
-        choose_chat(get("ifeval"), model, "auto", TODAY)
+        choose_chat(get("ifeval"), model.path, "auto", TODAY)
     with pytest.raises(InputError, match="the chat template is empty"):
-        choose_chat(get("ifeval"), model, str(model.path / "chat_template.jinja"), TODAY)
+        choose_chat(get("ifeval"), model.path, str(model.path / "chat_template.jinja"), TODAY)
 
 
 def test_examples_are_counted_over_all_items_and_not_read_off_the_first() -> None:
@@ -155,7 +155,7 @@ def test_examples_are_counted_over_all_items_and_not_read_off_the_first() -> Non
 
 
 def test_a_tasks_own_system_message_follows_the_system_prompt(chatty: ModelFolder) -> None:
-    chat = choose_chat(get("mmlu"), chatty, str(chatty.path / "chat_template.jinja"), TODAY)
+    chat = choose_chat(get("mmlu"), chatty.path, str(chatty.path / "chat_template.jinja"), TODAY)
     assert _prompt(_quiz(), "mmlu", chat, "Be brief.").startswith(f"[system]Be brief.\n\n{SAID}[user]Which?")
 
 
@@ -238,7 +238,7 @@ def test_a_pack_of_logged_prompts_has_its_own_task() -> None:
 def test_a_logged_prompt_is_asked_as_it_stands_and_says_where_it_is_from(chatty: ModelFolder) -> None:
     pack = _logged("plain", "Is it?")
     task = choose_task(pack, None)
-    prompting = Prompting(pack, task, choose_chat(task, chatty, "auto", TODAY), None, None)
+    prompting = Prompting(pack, task, choose_chat(task, chatty.path, "auto", TODAY), None, None)
     (item,) = items = prompting.items(1)
     assert (item.request.prompt, item.request.choices) == ("Is it?", (" yes", " no"))
     facts = prompting.facts(items)
@@ -255,7 +255,7 @@ def test_a_system_prompt_cannot_be_put_into_a_prompt_that_is_logged_as_text() ->
 def test_logged_messages_go_through_our_template_with_the_system_prompt(chatty: ModelFolder) -> None:
     pack = _logged("messages", [{"role": "user", "content": "Is it?"}])
     task = choose_task(pack, None)
-    chat = choose_chat(task, chatty, "auto", TODAY)
+    chat = choose_chat(task, chatty.path, "auto", TODAY)
     (item,) = Prompting(pack, task, chat, "Be brief.", None).items(1)
     assert item.request.prompt == "[system]Be brief.[user]Is it?[assistant]"
 
@@ -264,12 +264,12 @@ def test_a_prompt_that_another_models_template_rendered_is_refused_unless_it_is_
     template = load_template(chatty.path, "auto", today=TODAY)
     assert template is not None
     same, other = (choose_task(_logged("rendered", "<s>Is it?", sha), None) for sha in (template.sha256, "0" * 64))
-    chat = choose_chat(same, chatty, "auto", TODAY)
+    chat = choose_chat(same, chatty.path, "auto", TODAY)
     assert (chat.template, chat.sha256) == (None, template.sha256)
     # An export of the run says so again, or its prompts would be taken for plain ones.
     assert chat.source == template.source
     with pytest.raises(InputError, match="Old-1B, which is not this model's"):
-        choose_chat(other, chatty, "auto", TODAY)
+        choose_chat(other, chatty.path, "auto", TODAY)
 
 
 def test_a_request_that_the_pack_does_not_have_is_named() -> None:

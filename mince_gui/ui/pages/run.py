@@ -109,7 +109,7 @@ class RunPage(Page):
         self.view.wish.connect(self._ask)
         self.view.resume.connect(self._resume)
         view = self.view
-        order = (
+        order: tuple[QWidget, ...] = (
             self.form.start, self.list, view.pause, view.go_on, view.skip, view.stop, view.filter, view.scores_view,
             view.items_view,
         )  # fmt: skip
