@@ -25,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addini("qt_api", "of pytest-qt")
         parser.addini("qt_log_level_fail", "of pytest-qt")
     parser.addoption("--allowed-skips", type=Path, help="fail on a skip whose reason is not a line of this file")
+    parser.addoption("--trials", type=int, default=5, metavar="N", help="so many kill trials of each kind")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,4 +9,6 @@ and raises MinceError for what the user can mend.
     size         P95 curve and n*                           reference  stored full-benchmark scores
     freeze       the subset, drawn once                     report     drift, deltas and speedup as a document
     pack         subset + docs, to run offline              demo       all of it, on the demo that ships with us
+    runtimes     Pythons that can run the worker            check_model  what a model folder is, and what can run it
+    queue        runs to be made one after the other        estimate   how long a run will take
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from mince_gui.app.run import RunOrder, create
@@ -35,30 +36,41 @@ def start(workspace: Path, order: RunOrder) -> str:
 def resume(workspace: Path, run_id: str) -> None:
     """Start a runner for a run that was interrupted, stopped or only created."""
     with Workspace(workspace) as ws:
-        log = ws.runner_log(run_id)
-        log.parent.mkdir(parents=True, exist_ok=True)
         stored_runs.await_runner(ws, run_id)
-        words = [*command(), "run", "--resume", run_id, "--workspace", str(ws.folder), "--events", "none"]
-        flags = 0
-        if sys.platform == "win32":
-            flags = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
-        _children[:] = [child for child in _children if child.poll() is None]
-        with log.open("ab") as stderr:
-            try:
-                child = subprocess.Popen(  # noqa: S603 - our own command line
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=stderr,
-                    creationflags=flags,
-                    # A session of its own: closing the terminal or the window does not reach it.
-                    start_new_session=os.name != "nt",
-                )
-            except OSError as exc:
-                stored_runs.end(ws, run_id, "not_started", f"The runner could not be started: {exc}.")
-                raise MinceError(f"The runner could not be started: {exc}.", "Install mince-gui again.") from exc
-        _children.append(child)
+        words = ["run", "--resume", run_id, "--workspace", str(ws.folder), "--events", "none"]
+        try:
+            child = spawn(words, ws.runner_log(run_id))
+        except MinceError as exc:
+            stored_runs.end(ws, run_id, "not_started", exc.message)
+            raise
         stored_runs.set_runner(ws, run_id, child.pid)
+
+
+def spawn(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start our own command line with `words` so that it outlives us; its stderr is appended to `log`.
+
+    Raises MinceError where it cannot be started.
+    """
+    flags = 0
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
+    _children[:] = [child for child in _children if child.poll() is None]
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as stderr:
+            child = subprocess.Popen(  # noqa: S603 - our own command line
+                [*command(), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                creationflags=flags,
+                # A session of its own: closing the terminal or the window does not reach it.
+                start_new_session=os.name != "nt",
+            )
+    except OSError as exc:
+        raise MinceError(f"The runner could not be started: {exc}.", "Install mince-gui again.") from exc
+    _children.append(child)
+    return child
 
 
 def ask(workspace: Path, run_id: str, control: Control) -> None:

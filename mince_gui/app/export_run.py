@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mince_gui import __version__
+from mince_gui.app.item_rows import csv_of
 from mince_gui.app.prompting import Prompting, prompting_of
 from mince_gui.app.stream import stream
 from mince_gui.base.errors import InputError, MinceError, UsageError
@@ -20,7 +19,6 @@ from mince_gui.base.files import write_atomic
 from mince_gui.benchmarks import Benchmark, keys_of
 from mince_gui.benchmarks.numbers import cleaned
 from mince_gui.report.lm_eval_export import AnsweredItem, ExportFacts, files_of, folder_name
-from mince_gui.report.tables import safe_cell
 from mince_gui.run import RunItem
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
@@ -73,9 +71,9 @@ def export_run(
     """Write the run's done items as `form` to `out` (default: the workspace's exports folder).
 
     lm-eval: the folder `out` gets the model's folder with results_<time>.json and samples_<task>_<time>.jsonl, as
-    --log_samples writes; <time> is the run's end, so that the same run gives the same bytes. csv: one row per item,
-    missing ones too. Raises UsageError for an unknown run, InputError where the pack or the chat template that the
-    prompts were made from is gone or changed, MinceError where no item is done.
+    --log_samples writes; <time> is the run's end, so that the same run gives the same bytes. csv: one row per item
+    with all that is stored of it, missing ones too. Raises UsageError for an unknown run, InputError where the pack or
+    the chat template that the prompts were made from is gone or changed, MinceError where no item is done.
     """
     with stream(emit, "export", detail=run_id), Workspace(workspace) as ws:
         run = stored_runs.get(ws, run_id)
@@ -88,7 +86,7 @@ def export_run(
             path = (out or exports / f"{run.run_id}.csv").absolute()
             if path.is_dir():
                 raise UsageError(f"{path} is a folder; a table is one file.", "Name a file: --out FILE.csv")
-            write_atomic(path, _csv(items))
+            write_atomic(path, csv_of(items))
             return ExportedRun(run.run_id, path, (path,), len(done), run.plan.items)
         if len(done) < run.plan.items:
             emit(
@@ -274,30 +272,3 @@ def _config(task: Task, name: str, shots: int | None) -> dict[str, Any]:
     if isinstance(task, MultipleChoice):
         config["target_delimiter"] = " "
     return config
-
-
-# -- table -------------------------------------------------------------------------------------------
-
-
-def _csv(items: Sequence[StoredItem]) -> str:
-    """One row per item, in running order; what is missing is empty."""
-    # What the filter "none" reads is the answer itself.
-    filters = list(dict.fromkeys(name for item in items for name in item.extracted if name != "none"))
-    metrics = list(dict.fromkeys(name for item in items for name in item.scores))
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(
-        ["item of the run", "category", "state", "answer", *(f"read by {name}" for name in filters), "gold",
-         *(part for name in metrics for part in (f"{name} passed", f"{name} trials")),
-         "prompt_tokens", "output_tokens", "seconds", "capped", "finish", "scored_by", "logprobs", "cause"]
-    )  # fmt: skip
-    for item in items:
-        scores = [part for name in metrics for part in item.scores.get(name, (None, None))]
-        cells: list[str | float | None] = [
-            item.item_key, item.category, item.state, item.extracted.get("none") if item.text is None else item.text,
-            *(item.extracted.get(name) for name in filters), item.expected, *scores,
-            item.prompt_tokens, item.output_tokens, item.wall_seconds, int(item.capped), item.finish, item.method,
-            " ".join(map(str, item.logprobs)) or None, item.cause,
-        ]  # fmt: skip
-        writer.writerow([safe_cell(cell) for cell in cells])
-    return buffer.getvalue()

@@ -64,6 +64,7 @@ def freeze(
         if unused := [option for option, path in given.items() if path is not None]:
             raise UsageError(f"{', '.join(unused)} would serve the kmeans sampler alone.", "Use --sampler kmeans.")
     with stream(emit, "freeze", detail=benchmark), Workspace(workspace) as ws:
+        ws.require_writable()
         sizing = stored_subsets.latest_sizing(ws, benchmark.lower()) or stored_subsets.latest_sizing(ws, benchmark)
         if sizing is not None and tau_pp is not None:
             sizing = at_tau(sizing, tau_pp)

@@ -158,6 +158,7 @@ def import_logs(
     model = _model_name(model, chosen)
     meter = _Meter(chosen, emit)
     with stream(emit, "import", total=meter.total, unit="MB"), Workspace(workspace) as ws:
+        ws.require_writable()
         imported: list[Imported] = []
         refused: list[tuple[Found, str]] = []
         for item in chosen:

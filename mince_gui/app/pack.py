@@ -108,6 +108,7 @@ def pack(
     if (subset is None) == (all_of is None):
         raise UsageError("Name either a subset or a whole benchmark.", "Use --subset FILE or --all BENCHMARK.")
     with stream(emit, "pack", unit="items"), Workspace(workspace) as ws:
+        ws.require_writable()
         given = find_subset(ws, subset) if subset is not None else None
         if given is not None:
             stored_subsets.check_name(ws, given)

@@ -143,29 +143,46 @@ def joined(system_prompt: str, description: str) -> str:
 
 @dataclass(frozen=True)
 class Prompting:
-    """How the items of one run are asked; `system_prompt` None = none, `max_new_tokens` None = the task's own."""
+    """How the items of one run are asked; `system_prompt` None = none, `max_new_tokens` None = the task's own.
+
+    `grouped`: items that begin with the same examples follow one another, as fast mode needs them.
+    """
 
     pack: Pack
     task: Task
     chat: Chat
     system_prompt: str | None
     max_new_tokens: int | None
+    grouped: bool = False
 
     def items(self, count: int) -> list[RunItem]:
-        """The first `count` items in running order with their requests. Raises InputError that names a bad item."""
+        """The first `count` items in running order with their requests. Raises InputError that names a bad item.
+
+        Grouped ones are the same items; a group stands where its first one was.
+        """
         self._check_template()
         order = running_order(len(self.pack.items))[:count]
         plain_system = self.system_prompt if self.chat.template is None else None
         described = plain_system is not None and self._begins_with_description()
-        made = []
-        for position, place in enumerate(order):
+        asked: list[tuple[PackItem, Doc, Request]] = []
+        for place in order:
             item = self.pack.items[place]
             doc, shots = self._given(item)
             request = self.task.request(doc, shots, render=self._render(), max_new_tokens=self.max_new_tokens)
             if plain_system is not None:
                 request = _with_system(request, plain_system, described)
-            made.append(RunItem(position, item.key, item.category, doc, request))
-        return made
+            asked.append((item, doc, request))
+        if self.grouped:
+            first: dict[str, int] = {}
+            groups = [
+                first.setdefault(request.prefix, at) if request.prefix else at
+                for at, (_, _, request) in enumerate(asked)
+            ]
+            asked = [one for _, one in sorted(zip(groups, asked, strict=True), key=lambda pair: pair[0])]
+        return [
+            RunItem(position, item.key, item.category, doc, request)
+            for position, (item, doc, request) in enumerate(asked)
+        ]
 
     def facts(self, items: Sequence[RunItem]) -> dict[str, Any]:
         """What a report must know of how these items are asked."""
@@ -254,10 +271,19 @@ class Prompting:
         if isinstance(self.task, LoggedTask):
             known = {rules.shots for rules in self.task.definition.tasks.values()}
             return {"examples": known.pop() if len(known) == 1 else None}
-        order = running_order(len(self.pack.items))[:count]
-        shown = Counter(sum(turn["role"] == "user" for turn in self._turns(place)) - 1 for place in order)
+        shown: Counter[int] = Counter()
+        for places in self._alike(running_order(len(self.pack.items))[:count]):
+            shown[sum(turn["role"] == "user" for turn in self._turns(places[0])) - 1] += len(places)
         most = max(shown, default=0)
         return {"examples": most, "fewer_examples": shown.total() - shown[most]}
+
+    def _alike(self, order: Sequence[int]) -> list[list[int]]:
+        """Places whose items have the same category and few-shot docs, and so the same examples."""
+        groups: dict[tuple[str | None, int], list[int]] = {}
+        for place in order:
+            item = self.pack.items[place]
+            groups.setdefault((item.category, id(self._given(item)[1])), []).append(place)
+        return list(groups.values())
 
 
 def prompting_of(run: StoredRun) -> Prompting:
@@ -271,12 +297,13 @@ def prompting_of(run: StoredRun) -> Prompting:
             f"The pack {plan.pack_path} is gone or changed since run {run.run_id} began, and its prompts are in it.",
             "Put it back as it was, or start a new run.",
         )
-    pack = read_pack(plan.pack_path)
+    pack = read_pack(plan.pack_path, seen_before=True)
     task = choose_task(pack, plan.task)
     # A template that tells the date tells the day on which the run was made, however often it is resumed.
     today = date.fromisoformat(settings.get("prompt_date") or run.created_at[:10])
     chat = choose_chat(task, plan.model_dir, settings["chat_template"], today)
-    return Prompting(pack, task, chat, settings.get("system_prompt"), settings["max_new_tokens"])
+    grouped = settings["timing"] == "fast"
+    return Prompting(pack, task, chat, settings.get("system_prompt"), settings["max_new_tokens"], grouped)
 
 
 def _with_system(request: Request, system_prompt: str, described: bool) -> Request:

@@ -10,13 +10,13 @@ from typing import Any
 
 from mince_gui.app.run_sink import TIMED_BY
 from mince_gui.app.stream import stream
-from mince_gui.app.summary import (
-    answers_of,
-    budget_of,
-    conditions_of,
+from mince_gui.app.summary import answers_of, budget_of, conditions_of, methods_of
+from mince_gui.app.timing import (
     decode_rates,
     first_token_seconds,
-    methods_of,
+    input_tokens,
+    item_seconds,
+    output_tokens,
     prefill_rates,
 )
 from mince_gui.base.canonical import canonical_json, sha256_text
@@ -70,10 +70,12 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
         categories={item.item_key: item.category for item in items},
         # Sittings on other devices, or with other threads, make no one wall clock.
         wall_seconds=run.elapsed_seconds if done and not missing and not conditions.get("changed") else None,
-        item_seconds=tuple(item.elapsed_seconds for item in done if item.elapsed_seconds is not None),
+        item_seconds=item_seconds(done),
         first_token_seconds=first_token_seconds(done),
         prefill_rates=prefill_rates(done),
         decode_rates=decode_rates(done),
+        input_tokens=input_tokens(done),
+        output_tokens=output_tokens(done),
         missing=missing,
         answers=answers_of(run, items),
         methods=methods_of(items),
@@ -147,8 +149,10 @@ def _as_reference(ws: Workspace, full: StoredRun, items: Sequence[StoredItem]) -
         },
         source=f"run {full.run_id}",
         date=full.ended_at or full.created_at,
-        wall_seconds=full.elapsed_seconds,
+        # Sittings on other devices, with other threads or in another mode make no one wall clock.
+        wall_seconds=None if (full.conditions or {}).get("changed") else full.elapsed_seconds,
         device_key=device_key(full),
+        timing=str((full.conditions or {}).get("timing") or ""),
         rows=rows,
     )
 

@@ -7,39 +7,46 @@ the last committed item; items that are missing (a crash, a skip) are tried agai
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+from mince_gui.app.check_model import this_machine
+from mince_gui.app.device import taken
 from mince_gui.app.prompting import Prompting, choose_chat, choose_task, pack_tasks, prompting_of
 from mince_gui.app.run_sink import WorkspaceSink, event_writer
+from mince_gui.app.runtimes import find_runtime
 from mince_gui.app.summary import RunSummary, summarise
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.canonical import sha256_file
+from mince_gui.base.collecting import uncollected
 from mince_gui.base.errors import CancelledError, InputError, MinceError, UsageError
-from mince_gui.base.events import Cause, Emit, Ended, Started, ignore
+from mince_gui.base.events import Cause, Emit, Ended, Progress, Started, Warned, ignore
 from mince_gui.run import (
     Earlier,
+    ModelFolder,
     RunEnd,
     RunItem,
     RunnerSettings,
-    Runtime,
-    bundled_runtime,
-    external_runtime,
     folder_sha256,
     read_model_folder,
     run_items,
 )
+from mince_gui.run.checking.surroundings import surrounding_facts
 from mince_gui.run.types import TimingMode
 from mince_gui.store import Workspace
 from mince_gui.store import models as stored_models
 from mince_gui.store import runs as stored_runs
 from mince_gui.store import subsets as stored_subsets
-from mince_gui.store.runs import NewRun, StoredItem, StoredRun
+from mince_gui.store.runs import DoneItem, NewRun, StoredRun
 from mince_gui.subset import bundled, read_pack, read_subset
 from mince_gui.tasks.types import Answer, Scored
 
+_BUSY_SECONDS = 600.0
+"""A run that took hours outwaits a backup program that holds the workspace."""
 _LOGGED = " (without --dataset where only imported logs know the benchmark)"
 
 
@@ -49,8 +56,10 @@ class RunOrder:
 
     `subset` is a pack file, the name of a pack in the workspace, a frozen subset's file, or "full" (with
     `task`, where the workspace has full packs of several benchmarks); None = the only pack there is.
-    `runtime` None = the bundled one, otherwise the path of a Python that has onnxruntime-genai. `limit` runs
-    that many items of the subset only. `trust_native_code` allows a model folder that names a library to load.
+    `runtime` None = the bundled one, otherwise a registered one's name, or the path of a Python that has
+    onnxruntime-genai. `limit` runs that many items of the subset only; `max_item_seconds` ends an answer between two
+    tokens; `worker_bytes` is the most memory that the worker may have before it is replaced between two items.
+    `trust_native_code` allows a model folder that names a library to load.
     `system_prompt` is the system message of a chat template, or stands before a plain prompt, as in lm-eval.
     """
 
@@ -65,6 +74,17 @@ class RunOrder:
     max_new_tokens: int | None = None
     trust_native_code: bool = False
     system_prompt: str | None = None
+    max_item_seconds: float | None = None
+    worker_bytes: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The order as it is kept in a queue; `from_json` reads it."""
+        return {**dataclasses.asdict(self), "model_dir": str(self.model_dir)}
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> RunOrder:
+        """The order that `to_json` wrote. Raises TypeError for a field that this version does not know."""
+        return cls(**{**body, "model_dir": Path(body["model_dir"])})
 
 
 def create(workspace: Path, order: RunOrder) -> str:
@@ -72,8 +92,6 @@ def create(workspace: Path, order: RunOrder) -> str:
 
     Raises UsageError for an unknown subset, task or runtime, InputError for a broken pack or model folder.
     """
-    if order.timing != "standard":
-        raise UsageError("Fast timing is not there yet.", "Use --timing standard.")
     if not order.chat_template.strip():
         raise UsageError("--chat-template is empty.", "Name a file, auto or none.")
     try:
@@ -83,7 +101,8 @@ def create(workspace: Path, order: RunOrder) -> str:
     if order.limit is not None and order.limit < 1:
         raise UsageError("--limit must be at least 1.")
     with Workspace(workspace) as ws:
-        pack_path = _find_pack(ws, order)
+        ws.require_writable()
+        pack_path = find_pack(ws, order)
         pack = read_pack(pack_path)
         task = choose_task(pack, order.task)
         model = read_model_folder(order.model_dir)
@@ -92,11 +111,18 @@ def create(workspace: Path, order: RunOrder) -> str:
                 f"{order.model_dir} loads native code: {model.custom_ops_library}.",
                 "If you trust where the folder comes from, say so with --trust-native-code.",
             )
-        _runtime(order.runtime)
+        _require_device(model)
+        if task.kind != "choice" and order.timing == "fast":
+            raise UsageError(f"{task.name} writes text: fast mode is for choices.", "Leave --timing fast out.")
+        runtime = find_runtime(ws, order.runtime)
         today = datetime.now().astimezone().date()
         chat = choose_chat(task, model.path, order.chat_template, today)
-        if task.kind == "choice" and order.max_new_tokens is not None:
-            raise UsageError(f"{task.name} weighs choices and writes nothing: --max-new-tokens has no meaning for it.")
+        for limit, option in (
+            (order.max_new_tokens, "--max-new-tokens"),
+            (order.max_item_seconds, "--max-item-seconds"),
+        ):
+            if task.kind == "choice" and limit is not None:
+                raise UsageError(f"{task.name} weighs choices and writes nothing: {option} has no meaning for it.")
         # Outer blanks belong to what is asked for; nothing but blanks is nothing.
         system_prompt = order.system_prompt if (order.system_prompt or "").strip() else None
         # Renders the first prompt, so that a missing few-shot example or a broken template is seen at once.
@@ -115,7 +141,7 @@ def create(workspace: Path, order: RunOrder) -> str:
                 pack_path=pack_path.absolute(),
                 pack_sha256=sha256_file(pack_path),
                 settings={
-                    "runtime": order.runtime and str(Path(order.runtime).absolute()),
+                    "runtime": None if runtime.kind == "bundled" else runtime.command[0],
                     "timing": order.timing,
                     "threads": order.threads,
                     "chat_template": _absolute(order.chat_template),
@@ -124,6 +150,8 @@ def create(workspace: Path, order: RunOrder) -> str:
                     "limit": order.limit,
                     "max_new_tokens": order.max_new_tokens,
                     "system_prompt": system_prompt,
+                    "max_item_seconds": order.max_item_seconds,
+                    "worker_bytes": order.worker_bytes,
                     "accepted_differences": list(pack.accepted_differences),
                     "unverified": len(pack.unverified),
                 },
@@ -132,12 +160,30 @@ def create(workspace: Path, order: RunOrder) -> str:
         )
 
 
+def _require_device(model: ModelFolder) -> None:
+    """Raise UsageError where this machine certainly has no device for the folder; what is not known blocks nothing."""
+    if model.mode == "npu or hybrid":
+        # A library of operators alone does not say for what.
+        return
+    for fact in surrounding_facts(model, this_machine(model), trusted=True):
+        if fact.topic == "device" and fact.level == "bad":
+            raise UsageError(f"{model.path} cannot run here: {fact.words}.", fact.remedy)
+
+
+def _tell_surroundings(model: ModelFolder, emit: Emit) -> None:
+    """Memory, path and release, where they may become a reason of failure."""
+    for fact in surrounding_facts(model, this_machine(model), trusted=True):
+        if fact.level != "good" and fact.topic in ("memory", "path", "release", "device"):
+            emit(Warned(f"{fact.topic}: {fact.words}.", fact.remedy))
+
+
 def _absolute(chat_template: str) -> str:
     """A template's file by its whole path: a resumed run may be started from another folder."""
     return chat_template if chat_template in ("auto", "none") else str(Path(chat_template).absolute())
 
 
-def _find_pack(ws: Workspace, order: RunOrder) -> Path:
+def find_pack(ws: Workspace, order: RunOrder) -> Path:
+    """The pack file that an order means. Raises UsageError that lists the packs, InputError for one that is gone."""
     packs = stored_subsets.packs(ws)
     names = ", ".join(pack.name for pack in packs) or "none yet; make one with mince pack"
     if order.subset is None:
@@ -189,20 +235,18 @@ def _there(path: Path, name: str) -> Path:
     return path
 
 
-def _runtime(named: str | None) -> Runtime:
-    if named is None or named == "bundled":
-        return bundled_runtime()
-    return external_runtime(Path(named))
-
-
-def execute(workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: CancelToken | None = None) -> RunSummary:
+def execute(
+    workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: CancelToken | None = None, wait: bool = False
+) -> RunSummary:
     """Run every item that is not done yet. Each is committed before the next starts.
+
+    One run at a time has a device: while another has it, this one is refused, or waits with `wait`.
 
     Events go to `emit` and to the run's event file. The run's row is closed with a cause however this ends,
     but for SIGKILL and power loss, after which the row's process is gone and the run counts as interrupted.
     """
     cancel = cancel or CancelToken()
-    with Workspace(workspace) as ws:
+    with Workspace(workspace, busy_seconds=_BUSY_SECONDS) as ws:
         run = stored_runs.get(ws, run_id)
         run_id = run.run_id
         if run.state == "ended" and run.done == run.plan.items:
@@ -213,7 +257,11 @@ def execute(workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: Cancel
             cause: Cause = "failed"
             detail = "ended without a reason: a defect of mince-gui"
             try:
-                end = _execute(ws, run, tell, cancel)
+                device = read_model_folder(run.plan.model_dir).devices
+                so_far = Progress(run.done, run.plan.items)
+                holder = f"run {run_id} ({run.plan.model} on {run.plan.subset})"
+                with taken(device, holder, wait=wait, emit=tell, cancel=cancel, progress=so_far):
+                    end = _execute(ws, run, tell, cancel)
                 cause = "incomplete" if end.cause == "done" and end.missing else end.cause
                 detail = f"{end.missing} of {run.plan.items} items are missing" if cause == "incomplete" else end.detail
             except (CancelledError, KeyboardInterrupt):
@@ -222,23 +270,30 @@ def execute(workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: Cancel
                 detail = str(exc)
                 raise
             finally:
-                stored_runs.end(ws, run_id, cause, detail)
-                tell(Ended(cause, detail))
+                try:
+                    stored_runs.end(ws, run_id, cause, detail)
+                finally:
+                    # Also on a disk that takes no more: whoever follows must not wait for ever.
+                    tell(Ended(cause, detail))
         return summarise(ws, run_id)
 
 
 def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> RunEnd:
     plan = run.plan
     settings = plan.settings
-    prompting = prompting_of(run)
+    with uncollected():
+        prompting = prompting_of(run)
+        items = prompting.items(plan.items)
+        asked = prompting.facts(items)
+        done = stored_runs.done_items(ws, run.run_id)
     task, chat = prompting.task, prompting.chat
     model = read_model_folder(plan.model_dir)
-    items = prompting.items(plan.items)
-    done = {item.position: item for item in stored_runs.items(ws, run.run_id) if item.state == "done"}
     digest = stored_models.folder_sha256(ws, model.path, model.name, lambda path: folder_sha256(path, cancel=cancel))
     if done:
         _same_as_before(run, {"model_sha256": digest, "chat_template_sha256": chat.sha256})
         _same_prompts(run, items, done.values())
+
+    _tell_surroundings(model, emit)
 
     def score(item: RunItem, answer: Answer) -> Scored:
         return task.score(item.doc, answer)
@@ -246,10 +301,10 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
     return run_items(
         [item for item in items if item.position not in done],
         run_id=run.run_id,
-        runtime=_runtime(settings["runtime"]),
+        runtime=find_runtime(ws, settings["runtime"]),
         model_dir=model.path,
         score=score,
-        sink=WorkspaceSink(ws, run.run_id, run.conditions if done else None, emit, prompting.facts(items)),
+        sink=WorkspaceSink(ws, run.run_id, run.conditions if done else None, emit, asked),
         emit=emit,
         cancel=cancel,
         settings=RunnerSettings(
@@ -259,6 +314,8 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
             chat_template=chat.name,
             chat_template_sha256=chat.sha256,
             max_new_tokens=settings["max_new_tokens"],
+            max_item_seconds=settings.get("max_item_seconds"),
+            worker_bytes=settings.get("worker_bytes"),
         ),
         total=plan.items,
         # Missing items are tried again, so only done ones count as earlier.
@@ -268,7 +325,7 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
     )
 
 
-def _same_prompts(run: StoredRun, items: Sequence[RunItem], done: Iterable[StoredItem]) -> None:
+def _same_prompts(run: StoredRun, items: Sequence[RunItem], done: Iterable[DoneItem]) -> None:
     """Whatever the cause (another version of the program, too): items of one run are asked by one kind of prompt."""
     for before in done:
         if before.prompt_sha256 not in (None, items[before.position].request.sha256):

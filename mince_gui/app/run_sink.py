@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import platform
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from mince_gui.base.events import Emit, Event, Warned, ignore, to_json
-from mince_gui.run.types import Control, ItemResult, RunConditions
+from mince_gui.run.types import Control, ItemResult, Place, RunConditions
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
 
@@ -19,11 +18,14 @@ TIMED_BY = ("machine", "runtime", "device", "oga_version", "platform", "cpu", "t
 """Conditions that a wall clock depends on: sittings that differ in one of them make no speedup."""
 
 
+SMOKE_BY = ("device", "runtime", "oga_version", "ort_version", "cpu", "threads")
+"""Conditions by which the smoke test's answer may rightly differ."""
+
+
 class WorkspaceSink:
     """The runner's sink: every item is committed when `item` returns.
 
-    It also keeps the run's wall clock: the time from one commit to the next, pauses left out, and of an item that
-    was tried again only the attempt that counted. `before` are the conditions of earlier sittings, None for the first;
+    `before` are the conditions of earlier sittings, None for the first;
     `asked` says how the items are asked, and is kept with the conditions.
     """
 
@@ -37,20 +39,17 @@ class WorkspaceSink:
         self._asked = asked
         self._wish: Control = "run"
         self._wish_id = 0
-        self._since = time.perf_counter()
+        self._now: dict[str, Any] = {}
 
-    def item(self, result: ItemResult) -> None:
-        """Commit one item with the time since the one before it."""
-        elapsed = time.perf_counter() - self._since
-        if result.attempts > 1 and result.timing is not None:
-            # The crash and the model's reload are no part of what an item takes.
-            elapsed = result.timing.wall_seconds
-        stored_runs.add_item(self._ws, self._run_id, result, elapsed)
-        self._since = time.perf_counter()
+    def item(self, result: ItemResult, elapsed_seconds: float) -> None:
+        """Commit one item."""
+        stored_runs.add_item(self._ws, self._run_id, result, elapsed_seconds)
 
     def conditions(self, conditions: RunConditions) -> None:
-        """Store the conditions; the first item's clock starts here, after the model is loaded."""
+        """Store the conditions, and say where they are not those of the sitting before."""
         now = {**dataclasses.asdict(conditions), **self._asked, "machine": platform.node(), "changed": []}
+        del now["place"]
+        now |= _placed(conditions.place)
         if self._before is not None:
             fresh = [name for name in TIMED_BY if self._before.get(name) != now[name]]
             now["changed"] = sorted({*self._before.get("changed", ()), *fresh})
@@ -62,7 +61,35 @@ class WorkspaceSink:
                     )
                 )
         stored_runs.set_conditions(self._ws, self._run_id, now)
-        self._since = time.perf_counter()
+        self._now = now
+        self._compare_smoke(now)
+
+    def _compare_smoke(self, now: Mapping[str, Any]) -> None:
+        """Tell where the smoke test's answer is not what the same model gave in the newest run that asked the same."""
+        mine = now["smoke"]
+        for run_id, then in stored_runs.conditions_of_others(self._ws, self._run_id):
+            theirs = then.get("smoke", {})
+            if then["model_sha256"] != now["model_sha256"] or theirs.get("prompt") != mine.get("prompt"):
+                continue
+            if list(theirs.get("ids", ())) != list(mine.get("ids", ())):
+                differs = [name for name in SMOKE_BY if then.get(name) != now[name]]
+                message = f"The smoke test's answer is not the one of run {run_id}, the same model"
+                if differs:
+                    told = ", ".join(f"{name}: {then.get(name)} there, {now[name]} here" for name in differs)
+                    self._emit(Warned(f"{message}.", f"These differ: {told}."))
+                else:
+                    self._emit(
+                        Warned(
+                            f"{message}, runtime, device and processor.",
+                            "A driver or a power mode may have changed, or the device does not compute the same twice.",
+                        )
+                    )
+            return
+
+    def place(self, place: Place) -> None:
+        """Store where it runs, known better by now."""
+        self._now |= _placed(place)
+        stored_runs.set_conditions(self._ws, self._run_id, self._now)
 
     def control(self) -> Control:
         """The newest wish; a pause lasts until another wish comes."""
@@ -80,7 +107,10 @@ class WorkspaceSink:
         self._wish = "run" if control == "skip" else control
         if control == "run":
             stored_runs.set_state(self._ws, self._run_id, "running")
-            self._since = time.perf_counter()
+
+
+def _placed(place: Place) -> dict[str, Any]:
+    return {"device": place.device, "device_proven": place.proven, "device_proof": place.proof}
 
 
 class _EventFile:

@@ -102,6 +102,7 @@ def size(
     """Answer the question and keep the answer in the workspace. Raises UsageError for what cannot be sized."""
     _check_questions(question.target_pp, question.hours, question.seconds_per_item)
     with stream(emit, "size", detail=question.benchmark), Workspace(workspace) as ws:
+        ws.require_writable()
         matrix = calibration(ws, question.benchmark, question.models)
         plan = plan_of(matrix, question)
         result = compute(matrix, plan, emit=emit, cancel=cancel)

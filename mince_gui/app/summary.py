@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mince_gui.app.timing import RunTiming, timing_of
 from mince_gui.base.errors import ItemsMissingError, MinceError
 from mince_gui.report.answers import Answers
-from mince_gui.report.asking import NOT_RECORDED, PARITY, asking_lines
+from mince_gui.report.asking import NOT_RECORDED, asking_lines
+from mince_gui.report.place import device_name, machine_words, place_words, smoke_words
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
 from mince_gui.store.runs import StoredItem, StoredRun
@@ -22,7 +23,8 @@ from mince_gui.tasks import names
 class RunSummary:
     """`scores` are (passed, trials) over done items; `missing` maps item key to cause; times in seconds.
 
-    `answers` counts what was cut, empty or did not fit; `asking` says how items were asked and scored, in words.
+    `answers` counts what was cut, empty or did not fit; `asking` says how items were asked and scored, `machine` where
+    it ran, how that is known, and what state the machine was in, all in words.
     """
 
     run_id: str
@@ -30,6 +32,8 @@ class RunSummary:
     model: str
     runtime: str | None
     device: str | None
+    device_proven: bool | None
+    device_proof: str
     subset: str
     subset_items: int
     items: int
@@ -39,12 +43,20 @@ class RunSummary:
     scores: Mapping[str, tuple[float, float]]
     answers: Answers
     asking: Mapping[str, str]
-    elapsed_seconds: float | None
-    first_token_seconds: float | None
-    prefill_rate: float | None
-    decode_rate: float | None
+    machine: Mapping[str, str]
+    timing: RunTiming
     cause: str | None
     detail: str
+
+    @property
+    def elapsed_seconds(self) -> float | None:
+        """The run's wall clock: the sum over its items."""
+        return self.timing.wall_seconds
+
+    @property
+    def device_words(self) -> str:
+        """The device with the state of its proof."""
+        return device_name({"device": self.device, "device_proven": self.device_proven})
 
     def to_json(self) -> dict[str, Any]:
         """The object of `run --json` (keys as in DESIGN.md); scores in percent."""
@@ -53,6 +65,8 @@ class RunSummary:
             "model": self.model,
             "runtime": self.runtime,
             "device": self.device,
+            "device_proven": self.device_proven,
+            "device_proof": self.device_proof,
             "subset": self.subset,
             "benchmark": self.benchmark,
             "subset_items": self.subset_items,
@@ -64,48 +78,13 @@ class RunSummary:
                 metric: {"score": 100.0 * passed / trials if trials else None, "passed": passed, "trials": trials}
                 for metric, (passed, trials) in self.scores.items()
             },
-            "timing": {
-                "wall_seconds": self.elapsed_seconds,
-                "first_token_seconds": self.first_token_seconds,
-                "prefill_tokens_per_second": self.prefill_rate,
-                "decode_tokens_per_second": self.decode_rate,
-            },
+            "timing": self.timing.to_json(),
             "capped": self.answers.capped,
             "answers": self.answers.to_json(),
             "asking": dict(self.asking),
+            "machine": dict(self.machine),
             "ended": {"cause": self.cause, "detail": self.detail},
         }
-
-
-def median(values: Sequence[float]) -> float | None:
-    """The median, None of nothing."""
-    return statistics.median(values) if values else None
-
-
-def first_token_seconds(items: Sequence[StoredItem]) -> tuple[float, ...]:
-    """Seconds to the first token of every generated item."""
-    return tuple(i.first_token_seconds for i in items if i.first_token_seconds is not None)
-
-
-def prefill_rate(item: StoredItem) -> float | None:
-    """Prompt tokens per second of prefill; None for choices of several tokens, which read more than the prompt."""
-    if item.method not in (None, *PARITY) or not item.prompt_tokens or not item.prefill_seconds:
-        return None
-    return item.prompt_tokens / item.prefill_seconds
-
-
-def prefill_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
-    """The prefill rate of every item that has one."""
-    return tuple(rate for item in items if (rate := prefill_rate(item)) is not None)
-
-
-def decode_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
-    """Tokens per second after the first, per item that has at least two."""
-    return tuple(
-        (i.output_tokens - 1) / i.decode_seconds
-        for i in items
-        if i.output_tokens and i.output_tokens > 1 and i.decode_seconds
-    )
 
 
 def conditions_of(run: StoredRun, items: Sequence[StoredItem]) -> dict[str, Any]:
@@ -134,7 +113,9 @@ def answers_of(run: StoredRun, items: Sequence[StoredItem]) -> Answers:
     """What became of the answers besides their scores."""
     answers = Answers(budget_of(run))
     for item in items:
-        answers = answers.counting(text=item.text, cause=item.cause, capped=item.capped, finish=item.finish)
+        answers = answers.counting(
+            text=item.text, cause=item.cause, capped=item.capped, finish=item.finish, repeats=item.repeats
+        )
     return answers
 
 
@@ -166,6 +147,18 @@ def asking_of(run: StoredRun, items: Sequence[StoredItem]) -> dict[str, str]:
     return dict(asking_lines(conditions, benchmark=run.plan.benchmark, budget=budget, methods=methods, keys=done))
 
 
+def machine_of(run: StoredRun) -> dict[str, str]:
+    """Where a run ran, how that is known, and the state of machine and model when it began: name -> words."""
+    conditions = run.conditions or {}
+    found = {
+        "place": place_words(conditions) if conditions.get("device") else "",
+        "machine": machine_words(conditions.get("machine_state") or {}),
+        "sleep": str(conditions.get("sleep") or ""),
+        "smoke test": smoke_words(conditions.get("smoke") or {}),
+    }
+    return {name: words for name, words in found.items() if words}
+
+
 def require_done(summary: RunSummary) -> None:
     """Raise the error, and so the exit code, that the run's end deserves; nothing where every item is done."""
     again = f"Go on: mince run --resume {summary.run_id}"
@@ -193,6 +186,8 @@ def summarise(ws: Workspace, run_id: str) -> RunSummary:
         model=run.plan.model,
         runtime=conditions.get("runtime"),
         device=conditions.get("device"),
+        device_proven=conditions.get("device_proven"),
+        device_proof=conditions.get("device_proof") or "",
         subset=run.plan.subset,
         subset_items=run.plan.subset_items,
         items=run.plan.items,
@@ -202,10 +197,8 @@ def summarise(ws: Workspace, run_id: str) -> RunSummary:
         scores=stored_runs.totals(ws, run.run_id),
         answers=answers_of(run, items),
         asking=asking_of(run, items),
-        elapsed_seconds=run.elapsed_seconds if items else None,
-        first_token_seconds=median(first_token_seconds(items)),
-        prefill_rate=median(prefill_rates(items)),
-        decode_rate=median(decode_rates(items)),
+        machine=machine_of(run),
+        timing=timing_of(run, items),
         cause=run.cause,
         detail=run.detail,
     )

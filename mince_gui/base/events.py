@@ -30,11 +30,12 @@ class Started:
 
 @dataclass(frozen=True)
 class Progress:
-    """`done` of `total` units; `note` is what is being worked on, for people."""
+    """`done` of `total` units; `note` is what is being worked on, for people. A `lasting` note is worth a line."""
 
     done: int
     total: int | None = None
     note: str = ""
+    lasting: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class ItemDone:
     missing: int = 0
     capped: int = 0
     cause: str = ""
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,8 @@ class LiveLine:
             case Started():
                 self._started = event
                 self._times.clear()
+            case Progress(lasting=True):
+                self.say(event.note)
             case Progress():
                 self._draw(self._progress(event), final=event.done == event.total)
             case ItemDone():

@@ -25,8 +25,11 @@ _COMMANDS = {
     "pack": ("subsets", "Make a pack: a subset with its content, to run offline."),
     "subsets": ("subsets", "List frozen subsets and packs."),
     "export": ("export", "Write a run or a frozen subset for lm-eval, amd-quark, or as CSV."),
+    "check-model": ("check_model", "Say what a model folder is, and which runtime can run it."),
     "run": ("run", "Run a model over a subset, or resume a run."),
     "runs": ("runs", "List, show and delete runs."),
+    "queue": ("queue", "Run models x subsets one after the other: add, list, start, stop, remove, clear."),
+    "runtimes": ("runtimes", "List, add, probe and remove runtimes; show this machine's NPU."),
     "reference": ("reference", "Stored full-benchmark scores: import, add, list."),
     "report": ("report", "Report drift and speedup of a run."),
 }

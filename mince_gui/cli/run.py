@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import shorten
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from mince_gui.app.run import RunOrder, create, execute
+from mince_gui.app.estimate import Forecast, forecast, forecast_run
+from mince_gui.app.run import create, execute
 from mince_gui.app.summary import RunSummary, require_done
+from mince_gui.app.timing import RunTiming
 from mince_gui.base.events import Emit, Event, ignore, to_json
 from mince_gui.cli.console import (
     LiveLine,
@@ -21,15 +24,15 @@ from mince_gui.cli.console import (
     visible,
     workspace_option,
 )
+from mince_gui.cli.order_options import order_of, order_options
 from mince_gui.report.answers import Answers
-from mince_gui.report.format import percent, rate
+from mince_gui.report.format import amount, count, percent, rate
 from mince_gui.report.format import seconds as duration
-from mince_gui.run.types import TimingMode
 
 
 def print_run(summary: RunSummary) -> None:
     """Scores with their coverage, then the timing."""
-    click.echo(f"{summary.subset} on {summary.model} ({summary.device or 'device not known'}), run {summary.run_id}")
+    click.echo(f"{summary.subset} on {summary.model} ({summary.device_words}), run {summary.run_id}")
     coverage = f"{summary.done} of {summary.subset_items} items"
     if summary.items < summary.subset_items:
         coverage += f" (limit {summary.items})"
@@ -40,13 +43,34 @@ def print_run(summary: RunSummary) -> None:
     ]  # fmt: skip
     if rows:
         click.echo(table(("metric", "score", "passed", "coverage"), rows))
-    click.echo(
-        f"{duration(summary.elapsed_seconds)}; time to first token {duration(summary.first_token_seconds)}, "
-        f"prefill {rate(summary.prefill_rate)}, decode {rate(summary.decode_rate)} (medians)"
-    )
-    print_asking(summary.asking, summary.answers)
+    print_timing(summary.timing)
+    print_asking({**summary.machine, **summary.asking}, summary.answers)
     for key, cause in list(summary.missing.items())[:10]:
         click.echo(f"! item {key} is missing: {cause}")
+
+
+def print_timing(timing: RunTiming) -> None:
+    """Wall clock, tokens and rates of the run, then median and spread per item."""
+    parts = [f"{duration(timing.wall_seconds)} in {timing.mode or 'standard'} timing"]
+    if timing.load_seconds is not None:
+        parts.append(f"beside {duration(timing.load_seconds)} of loading")
+        if timing.warmup_seconds is not None:
+            parts[-1] += f" and {duration(timing.warmup_seconds)} of warm-up"
+    parts.append(f"threads {count(timing.threads, absent='as ONNX Runtime chose')}")
+    click.echo("; ".join(parts))
+    if timing.input_tokens is not None:
+        kept = timing.read_tokens is not None and timing.read_tokens < timing.input_tokens
+        read = f", {count(timing.read_tokens)} of them read item by item" if kept else ""
+        click.echo(
+            f"{count(timing.input_tokens)} tokens in{read}, {count(timing.output_tokens, absent='none')} out; over the "
+            f"run prefill {rate(timing.prefill_rate)}, decode {rate(timing.decode_rate)}"
+        )
+    rows = [
+        (line.name, *(amount(v, line.unit) for v in (line.median, line.p25, line.p75, line.p95)), count(line.items))
+        for line in timing.spread
+    ]
+    if rows:
+        click.echo(table(("per item", "median", "25 %", "75 %", "95 %", "items"), rows))
 
 
 def print_asking(asking: Mapping[str, str], answers: Answers) -> None:
@@ -60,7 +84,7 @@ def print_asking(asking: Mapping[str, str], answers: Answers) -> None:
 
 def _refuse_options(ctx: click.Context) -> None:
     """A resumed run has its options; another one beside --resume would be passed over in silence."""
-    kept = {"resume", "events", "workspace", "as_json"}
+    kept = {"resume", "events", "wait", "only_estimate", "workspace", "as_json"}
     given = [
         "--" + name.replace("_", "-").removesuffix("-dir")
         for name in ctx.params
@@ -70,6 +94,13 @@ def _refuse_options(ctx: click.Context) -> None:
         raise click.UsageError(f"--resume takes its options from the run; leave out {', '.join(sorted(given))}.")
 
 
+def _print_forecast(found: Forecast, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found.to_json())
+    else:
+        click.echo(found.words)
+
+
 def _jsonl(event: Event) -> None:
     click.echo(to_json(event))
 
@@ -77,15 +108,9 @@ def _jsonl(event: Event) -> None:
 @click.command("run")
 @click.option("--model", "model_dir", type=click.Path(path_type=Path, file_okay=False), help="An OGA model folder.")
 @click.option("--subset", help="A pack's file or name, a subset's file, or 'full' (default: the only pack).")
-@click.option("--task", help="The task, where the benchmark has several (GSM8K: gsm8k_cot, ...).")
-@click.option("--runtime", help="A Python that has onnxruntime-genai (default: the bundled one).")
-@click.option("--timing", type=click.Choice(("standard", "fast")), default="standard", show_default=True)
-@click.option("--threads", type=click.IntRange(1), help="Threads of ONNX Runtime.")
-@click.option("--chat-template", default="auto", show_default=True, metavar="auto|none|FILE")
-@click.option("--system-prompt", metavar="TEXT", help="A system message; before a plain prompt it stands as it is.")
-@click.option("--limit", type=click.IntRange(1), help="Only so many items of the subset, drawn at random.")
-@click.option("--max-new-tokens", type=click.IntRange(1), help="Cap of generated tokens (default: the task's).")
-@click.option("--trust-native-code", is_flag=True, help="Allow a model folder that loads a library of its own.")
+@order_options
+@click.option("--wait", is_flag=True, help="Wait while another run has the device (default: refuse).")
+@click.option("--estimate", "only_estimate", is_flag=True, help="Say how long it would take, and run nothing.")
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted or stopped run.")
 @click.option("--events", type=click.Choice(("live", "jsonl", "none")), default="live", show_default=True)
 @workspace_option
@@ -93,21 +118,16 @@ def _jsonl(event: Event) -> None:
 @click.pass_context
 def run_command(
     ctx: click.Context,
+    /,
     model_dir: Path | None,
     subset: str | None,
-    task: str | None,
-    runtime: str | None,
-    timing: TimingMode,
-    threads: int | None,
-    chat_template: str,
-    system_prompt: str | None,
-    limit: int | None,
-    max_new_tokens: int | None,
-    trust_native_code: bool,
+    wait: bool,
+    only_estimate: bool,
     resume: str | None,
     events: str,
     workspace: Path,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Run a model over a subset, item by item, each committed before the next; or resume a run.
 
@@ -119,14 +139,22 @@ def run_command(
         if resume is None:
             if model_dir is None:
                 raise click.UsageError("Give --model (and --subset), or --resume RUN.")
-            order = RunOrder(model_dir, subset, task, runtime, timing, threads, chat_template, limit, max_new_tokens,
-                             trust_native_code, system_prompt)  # fmt: skip
+            order = order_of(model_dir, subset, given)
+            if only_estimate:
+                _print_forecast(forecast(workspace, order), as_json=as_json)
+                return
             resume = create(workspace, order)
         else:
             _refuse_options(ctx)
-        summary = execute(workspace, resume, emit=emit, cancel=cancel)
+        expected = forecast_run(workspace, resume)
+        if only_estimate:
+            _print_forecast(expected, as_json=as_json)
+            return
+        if events == "live":
+            click.echo(f"estimate: {expected.words}", err=True)
+        summary = execute(workspace, resume, emit=emit, cancel=cancel, wait=wait)
     if as_json:
-        print_json(summary.to_json())
+        print_json({**summary.to_json(), "estimate": expected.to_json()})
     elif events != "jsonl":
         print_run(summary)
     require_done(summary)

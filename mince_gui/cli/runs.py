@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from mince_gui.app.item_rows import item_json
 from mince_gui.app.listings import delete_run, list_runs, show_run
-from mince_gui.app.summary import answers_of, asking_of
+from mince_gui.app.summary import answers_of, asking_of, machine_of
+from mince_gui.app.timing import timing_of
 from mince_gui.cli.console import json_option, print_json, table, visible, workspace_option
-from mince_gui.cli.run import print_asking
+from mince_gui.cli.run import print_asking, print_timing
 from mince_gui.report.format import seconds as duration
 from mince_gui.store.runs import StoredItem, StoredRun
 
@@ -79,7 +81,8 @@ def runs_show(
     """Show a run's items."""
     stored, items = show_run(workspace, run)
     # Of the whole run, whichever items are shown.
-    asking, answers = asking_of(stored, items), answers_of(stored, items)
+    asking, answers, timing = asking_of(stored, items), answers_of(stored, items), timing_of(stored, items)
+    machine = machine_of(stored)
     if wrong:
         items = [item for item in items if any(passed < trials for passed, trials in item.scores.values())]
     items = items[:limit]
@@ -91,15 +94,11 @@ def runs_show(
                 "conditions": stored.conditions,
                 "asking": asking,
                 "answers": answers.to_json(),
-                "items": [
-                    {"key": i.item_key, "state": i.state, "scores": {m: list(s) for m, s in i.scores.items()},
-                     "text": i.text, "picked": i.picked, "logprobs": list(i.logprobs), "method": i.method,
-                     "finish": i.finish, "extracted": dict(i.extracted), "expected": i.expected,
-                     "seconds": i.wall_seconds, "cause": i.cause}
-                    for i in items
-                ],
+                "machine": machine,
+                "timing": timing.to_json(),
+                "items": [item_json(item) for item in items],
             }
-        )  # fmt: skip
+        )
         return
     if with_answers:
         for item in items:
@@ -118,7 +117,8 @@ def runs_show(
         for item in items
     ]
     click.echo(table(("item", "category", "state", "scores", "tokens", "time", "cause"), rows, left=3))
-    print_asking(asking, answers)
+    print_timing(timing)
+    print_asking({**machine, **asking}, answers)
 
 
 def _print_answer(item: StoredItem, *, full: bool) -> None:

@@ -18,7 +18,7 @@ May import: run, tasks, subset, sizing, logs, benchmarks, base.
 - Inside is said of a run only where every metric is inside; of a part of them with the number of metrics.
 - `RunData.conditions` may hold any names and values; `limit` (a number) marks a `--limit` run. `asking` makes words of
   those that say how items were asked (`asking.TOLD`); `Answers` counts what was cut, is empty or does not fit, in the
-  same words for documents, command line and window.
+  same words for documents, command line and window; `place` says where it ran, always with the state of its proof.
   `RunData.evidence` draws the P95 curve where it has `sizes` and `p95_pp` as lists of equal length (or
   `curve_pp` beside a single `p95_pp`), with `n_star`, `tau_pp`, `worst` and `pool`.
 - JSON document: `schema` "mince-gui/report", `schema_version` 1; keys are the fields of `Report` and of what it

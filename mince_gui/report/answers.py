@@ -1,4 +1,4 @@
-"""What became of the answers besides their scores: cut, empty, not fitting; said in the same words everywhere."""
+"""What became of the answers besides their scores: cut, repeating, empty, not fitting; the same words everywhere."""
 
 from __future__ import annotations
 
@@ -12,22 +12,30 @@ DOES_NOT_FIT = "does_not_fit"
 class Answers:
     """Counts over a run's items. `budget` is the most new tokens an answer may have, None where none is generated.
 
-    `capped` answers ended at a cap, `by_ceiling` of them at the model's ceiling before the budget was used up; `empty`
-    ones hold nothing but blanks (they are scored as such); `not_fitting` items are missing: their prompt does not fit.
+    `capped` answers ended at a cap of tokens, `by_ceiling` of them at the model's ceiling before the budget was used
+    up; `by_time` ones at the longest time an item may take; `repeating` ones end in an endless repetition, cut or not;
+    `empty` ones hold nothing but blanks. All of them are scored as they stand. `not_fitting` items are missing: their
+    prompt does not fit.
     """
 
     budget: int | None = None
     capped: int = 0
     by_ceiling: int = 0
+    by_time: int = 0
+    repeating: int = 0
     empty: int = 0
     not_fitting: int = 0
 
-    def counting(self, *, text: str | None, cause: str | None, capped: bool, finish: str | None) -> Answers:
-        """With one more committed item."""
+    def counting(
+        self, *, text: str | None, cause: str | None, capped: bool, finish: str | None, repeats: int | None
+    ) -> Answers:
+        """With one more committed item; `repeats` is the period of the repetition in which its text ends."""
         return replace(
             self,
-            capped=self.capped + capped,
+            capped=self.capped + (capped and finish != "time"),
             by_ceiling=self.by_ceiling + (capped and finish == "context"),
+            by_time=self.by_time + (finish == "time"),
+            repeating=self.repeating + (repeats is not None),
             empty=self.empty + is_empty(text),
             not_fitting=self.not_fitting + (cause or "").startswith(DOES_NOT_FIT),
         )
@@ -38,6 +46,8 @@ class Answers:
             "token_budget": self.budget,
             "capped": self.capped,
             "capped_by_ceiling": self.by_ceiling,
+            "cut_by_time": self.by_time,
+            "repeating": self.repeating,
             "empty": self.empty,
             "does_not_fit": self.not_fitting,
         }
@@ -54,6 +64,13 @@ class Answers:
             found.append(
                 (f"{self.capped:,} capped{at}{few}", f"{_were(self.capped)} cut at {cap}{many}; scored as cut.")
             )
+        if self.by_time:
+            words = f"{_were(self.by_time)} cut at the longest time an item may take; scored as cut."
+            found.append((f"{self.by_time:,} cut by time", words))
+        if self.repeating:
+            end = "1 answer ends" if self.repeating == 1 else f"{self.repeating:,} answers end"
+            words = f"{end} in the same words over and over, without an end; scored as they stand."
+            found.append((f"{self.repeating:,} repeating", words))
         if self.empty:
             words = f"{_were(self.empty)} empty (nothing or only blanks), and scored as such."
             found.append((f"{self.empty:,} empty", words))

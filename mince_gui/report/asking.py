@@ -7,13 +7,20 @@ from typing import Any
 
 from mince_gui.report import format as fmt
 
-PARITY = frozenset({"last_logits", "row_before"})
+KEPT_PREFIX = "kept_prefix"
+"""The method of fast timing, which a run uses only where its own probe showed bit-identical logits."""
+PARITY = frozenset({"last_logits", "row_before", KEPT_PREFIX})
 """The methods of scoring choices for which equality with lm-eval is promised."""
 NOT_RECORDED = "not recorded"
 """Stands for the method of choices that a run of an older version scored."""
 _METHODS: Mapping[str, str] = {
     "last_logits": "one forward pass, logits of the last position over choices of one token each",
     "row_before": "one forward pass, logits of the position before the last (the model's length trap avoided)",
+    KEPT_PREFIX: (
+        "fast timing: what neighbouring items begin with is read once and kept, the rest in one forward pass, logits "
+        "of the last position; in use only where this run's probe gave logits that are bit-identical to those of whole "
+        "prompts, as lm-eval reads them"
+    ),
     "all_rows": "log-probabilities of several tokens summed, from the logits of all positions",
     "token_by_token": "log-probabilities summed, each choice fed token by token",
     "fresh": "log-probabilities summed, a fresh generator for every prefix",
@@ -25,7 +32,7 @@ TOLD = frozenset(
     {
         "task", "examples", "fewer_examples", "chat_template", "chat_template_sha256", "prompt_date", "thinking_off",
         "system_prompt",
-        "max_new_tokens", "budget", "bos_check", "token_check", "logged_from", "left_out",
+        "max_new_tokens", "budget", "bos_check", "token_check", "logged_from", "left_out", "fast_probe",
     }
 )  # fmt: skip
 """Conditions that the lines below tell: they need no line of their own beside them."""
@@ -53,6 +60,8 @@ def asking_lines(
         lines.append(("not reproduced", "; ".join(map(str, left_out))))
     if methods:
         lines.append(("choices scored by", _methods(methods)))
+    if probe := conditions.get("fast_probe"):
+        lines.append(("fast timing", str(probe)))
     if bos := conditions.get("bos_check"):
         lines.append(("beginning of the prompts", str(bos)))
     if tokens := str(conditions.get("token_check") or ""):
@@ -106,4 +115,6 @@ def _methods(methods: Mapping[str, int]) -> str:
     others = sum(number for name, number in ordered if name not in PARITY)
     if not others:
         return f"{told}. Parity with lm-eval is promised for this."
-    return f"{told}. Parity with lm-eval is promised for {' and '.join(sorted(PARITY))} only: not for {others:,} items."
+    *first, last = sorted(PARITY)
+    named = f"{', '.join(first)} and {last}"
+    return f"{told}. Parity with lm-eval is promised for {named} only: not for {others:,} items."

@@ -86,6 +86,31 @@ def rate(value: float | None, *, absent: str = ABSENT) -> str:
     return f"{value:,.0f} tok/s" if round(value, 1) >= 100 else f"{value:.1f} tok/s"
 
 
+def amount(value: float | None, unit: str, *, absent: str = ABSENT) -> str:
+    """A quantity in its unit ("s", "tok/s", "tokens"), as `seconds`, `rate` or a number of tokens."""
+    if unit == "s":
+        return seconds(value, absent=absent)
+    if unit == "tok/s":
+        return rate(value, absent=absent)
+    return absent if value is None or math.isnan(value) else f"{value:,.0f}"
+
+
+def amounts(low: float, high: float, unit: str) -> str:
+    """From `low` to `high`, the unit once where it is the same: "8.3 to 16.9 ms", "59.0 s to 4 min 10 s"."""
+    first, last = amount(low, unit), amount(high, unit)
+    number, blank, shown = first.partition(" ")
+    if blank and last.endswith(f" {shown}") and last.count(" ") == 1:
+        first = number
+    return f"{first} to {last}"
+
+
+def memory(value: float | None, *, absent: str = ABSENT) -> str:
+    """Bytes as people read them: "850 MB", "5.1 GB" (of 1,000,000 and 1,000,000,000)."""
+    if value is None or math.isnan(value):
+        return absent
+    return f"{value / 1e9:,.1f} GB" if value >= 0.9995e9 else f"{value / 1e6:,.0f} MB"
+
+
 def factor(value: float | None, *, absent: str = ABSENT) -> str:
     """A speedup: "1.7x"."""
     return absent if value is None or math.isnan(value) else f"{value:.1f}x"

@@ -159,16 +159,23 @@ class Speedup:
         return self.full_seconds - self.subset_seconds
 
 
+Unit = Literal["s", "tok/s", "tokens"]
+
+
 @dataclass(frozen=True)
 class Latency:
-    """Median and spread (5th to 95th percentile) over items of one quantity."""
+    """Median and spread over `items` items of one quantity: percentiles, lowest and highest value."""
 
     name: str
-    unit: Literal["s", "tok/s"]
+    unit: Unit
     items: int
     median: float
     p05: float
+    p25: float
+    p75: float
     p95: float
+    lowest: float
+    highest: float
 
 
 @dataclass(frozen=True)

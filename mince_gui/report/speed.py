@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 from mince_gui.report.format import factor, seconds
 from mince_gui.report.intervals import approximate_total_interval
-from mince_gui.report.model import Coverage, Latency, Speedup
+from mince_gui.report.model import Coverage, Latency, Speedup, Unit
 from mince_gui.report.types import Reference, RunData
 
 ITEM_WALL = "wall clock per item"
 TIME_TO_FIRST = "time to first token"
 PREFILL_RATE = "prefill rate"
 DECODE_RATE = "decode rate"
+INPUT_TOKENS = "input tokens"
+OUTPUT_TOKENS = "output tokens"
+_SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def _known(values: Sequence[float]) -> list[float]:
@@ -36,16 +38,23 @@ def speedup(run: RunData, coverage: Coverage, own: Reference | None) -> Speedup:
     """Full wall clock / subset wall clock of the same model on the same machine, runtime and timing mode.
 
     Measured only where both runs are timed, complete and made under one `device_key`; otherwise
-    estimated from this run's per-item seconds x N; a wall clock from elsewhere never enters.
+    estimated from this run's per-item seconds x N; a wall clock from elsewhere never enters. Items that were timed in
+    two modes make no speedup at all.
     """
     if run.is_full:
         return Speedup("none", None, None, None, None, None, "This is the full run: there is nothing to compare with.")
     wall = _timed(run.wall_seconds)
+    if "timing" in (run.conditions.get("changed") or ()):
+        words = "A part of the items was timed in fast mode, a part in standard mode: no speedup can be given."
+        return Speedup("none", None, None, None, None, wall, words)
     why = "No full run of this model was timed on this device"
     if own is not None:
         full_wall = _timed(own.wall_seconds)
         if full_wall is None:
             why = "The full run was not timed"
+        elif _other_timing(run, own):
+            mine = str(run.conditions.get("timing"))
+            why = f"The full run was timed in {own.timing} mode, this run in {mine} mode: no speedup is measured"
         elif not run.device_key or own.device_key != run.device_key:
             why = "The full run was timed on another device, runtime or timing mode, so its wall clock does not enter"
         elif not full_run_is_complete(own, run.total_items):
@@ -59,6 +68,11 @@ def speedup(run: RunData, coverage: Coverage, own: Reference | None) -> Speedup:
             words = f"Measured: the full run took {seconds(full_wall)}, the subset {seconds(wall)}: {factor(ratio)}."
             return Speedup("measured", ratio, None, None, full_wall, wall, words)
     return _estimate(run, coverage, wall, why)
+
+
+def _other_timing(run: RunData, own: Reference) -> bool:
+    mine = run.conditions.get("timing")
+    return bool(mine) and bool(own.timing) and mine != own.timing
 
 
 def _estimate(run: RunData, coverage: Coverage, wall: float | None, why: str) -> Speedup:
@@ -98,18 +112,23 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
+def spread(name: str, unit: Unit, given: Sequence[float]) -> Latency | None:
+    """Median, quartiles, 5th and 95th percentile and the extremes; None where nothing was measured."""
+    values = _known(given)
+    if not values:
+        return None
+    p05, p25, median, p75, p95 = (percentile(values, share) for share in _SHARES)
+    return Latency(name, unit, len(values), median, p05, p25, p75, p95, min(values), max(values))
+
+
 def latency(run: RunData) -> tuple[Latency, ...]:
-    """Median and 5th to 95th percentile of what was timed; quantities without values are left out."""
-    quantities: tuple[tuple[str, Literal["s", "tok/s"], Sequence[float]], ...] = (
-        (ITEM_WALL, "s", run.item_seconds),
-        (TIME_TO_FIRST, "s", run.first_token_seconds),
-        (PREFILL_RATE, "tok/s", run.prefill_rates),
-        (DECODE_RATE, "tok/s", run.decode_rates),
+    """The spread of what was timed and counted per item; quantities without values are left out."""
+    lines = (
+        spread(ITEM_WALL, "s", run.item_seconds),
+        spread(TIME_TO_FIRST, "s", run.first_token_seconds),
+        spread(PREFILL_RATE, "tok/s", run.prefill_rates),
+        spread(DECODE_RATE, "tok/s", run.decode_rates),
+        spread(INPUT_TOKENS, "tokens", run.input_tokens),
+        spread(OUTPUT_TOKENS, "tokens", run.output_tokens),
     )
-    lines = []
-    for name, unit, given in quantities:
-        values = _known(given)
-        if values:
-            p05, median, p95 = (percentile(values, share) for share in (0.05, 0.5, 0.95))
-            lines.append(Latency(name, unit, len(values), median, p05, p95))
-    return tuple(lines)
+    return tuple(line for line in lines if line is not None)

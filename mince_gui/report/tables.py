@@ -12,9 +12,14 @@ from mince_gui.report import format as fmt
 from mince_gui.report.asking import TOLD
 from mince_gui.report.glossary import CONDITION_WORDS
 from mince_gui.report.model import MetricReport, Report, plain
-from mince_gui.report.speed import DECODE_RATE, ITEM_WALL, PREFILL_RATE, TIME_TO_FIRST
+from mince_gui.report.place import device_name, machine_words, place_words, smoke_words
+from mince_gui.report.speed import DECODE_RATE, INPUT_TOKENS, ITEM_WALL, OUTPUT_TOKENS, PREFILL_RATE, TIME_TO_FIRST
 from mince_gui.report.words import VERDICT_WORDS
 
+_SPREAD_COLUMNS = (
+    (ITEM_WALL, "item_seconds"), (TIME_TO_FIRST, "first_token_seconds"), (PREFILL_RATE, "prefill_tokens_per_second"),
+    (DECODE_RATE, "decode_tokens_per_second"), (INPUT_TOKENS, "input_tokens"), (OUTPUT_TOKENS, "output_tokens"),
+)  # fmt: skip
 _UNSET = {"threads": "chosen by ONNX Runtime"}
 """Conditions that are None where nothing was asked for, and what then holds."""
 _LINE_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
@@ -38,10 +43,18 @@ def condition_lines(conditions: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(name, value) of every condition that `asking` does not tell, known ones first; nested as "outer: inner"."""
     flat: dict[str, Any] = {}
     for key, value in plain(conditions).items():
-        if key in TOLD or (key == "changed" and not value):
-            continue  # told elsewhere; nothing changed between sittings
+        if key in (*TOLD, "device_proven") or (key == "changed" and not value):
+            continue  # told elsewhere, or beside the device; nothing changed between sittings
         title = CONDITION_WORDS.get(key, key.replace("_", " "))
-        if isinstance(value, dict) and value:
+        if key == "device" and value:
+            flat[title] = device_name(conditions)
+        elif key == "device_proof" and value:
+            flat[title] = place_words(conditions)
+        elif key == "smoke" and value:
+            flat[title] = smoke_words(conditions[key])
+        elif key == "machine_state" and value:
+            flat[title] = machine_words(conditions[key])
+        elif isinstance(value, dict) and value:
             flat.update({f"{title}: {inner}": value[inner] for inner in sorted(value)})
         else:
             flat[title] = value
@@ -108,10 +121,13 @@ def _csv_row(report: Report, metric: MetricReport) -> dict[str, str | float | No
         "speedup": report.speedup.factor, "speedup_kind": report.speedup.kind,
         "speedup_low": report.speedup.low, "speedup_high": report.speedup.high,
         "full_seconds": report.speedup.full_seconds, "subset_seconds": report.speedup.subset_seconds,
-        **_medians(report),
+        **_spreads(report),
+        **{name: report.conditions.get(name) for name in ("load_seconds", "warmup_seconds", "threads")},
         **{name: _condition(plain(report.conditions.get(name))) for name in ("device", "runtime", "timing")},
+        **{name: _condition(plain(report.conditions.get(name))) for name in ("device_proven", "device_proof")},
         "asked_and_scored": " | ".join(f"{name}: {words}" for name, words in report.asking),
         "items_capped": report.answers.capped, "items_capped_by_ceiling": report.answers.by_ceiling,
+        "items_cut_by_time": report.answers.by_time, "items_repeating": report.answers.repeating,
         "items_empty": report.answers.empty, "items_not_fitting": report.answers.not_fitting,
         "token_budget": report.answers.budget, "items_accepted_differing": len(report.content.accepted),
         "items_unverified": report.content.unverified, "pack_sha256": report.content.pack_sha256,
@@ -119,13 +135,15 @@ def _csv_row(report: Report, metric: MetricReport) -> dict[str, str | float | No
     }  # fmt: skip
 
 
-def _medians(report: Report) -> dict[str, float | None]:
-    found = {line.name: line.median for line in report.latency}
-    return {
-        "median_item_seconds": found.get(ITEM_WALL), "median_first_token_seconds": found.get(TIME_TO_FIRST),
-        "median_prefill_tokens_per_second": found.get(PREFILL_RATE),
-        "median_decode_tokens_per_second": found.get(DECODE_RATE),
-    }  # fmt: skip
+def _spreads(report: Report) -> dict[str, float | None]:
+    """Median, quartiles and 95th percentile of every quantity; empty where it was not timed."""
+    found = {line.name: line for line in report.latency}
+    cells: dict[str, float | None] = {}
+    for name, column in _SPREAD_COLUMNS:
+        line = found.get(name)
+        for part in ("median", "p25", "p75", "p95"):
+            cells[f"{part}_{column}"] = None if line is None else getattr(line, part)
+    return cells
 
 
 _MD_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
@@ -192,9 +210,9 @@ def markdown_text(report: Report) -> str:
     lines += [f"- {line.part}: {md_escape(line.words)}" for line in report.split]
     lines += [f"- speed: {md_escape(report.speedup.words)}"]
     for item in report.latency:
-        shown = fmt.seconds if item.unit == "s" else fmt.rate
-        spread = f"{shown(item.p05)} to {shown(item.p95)}"
-        lines.append(f"- {item.name}: median {shown(item.median)} ({spread} for 90 % of {item.items:,} items)")
+        half, most = fmt.amounts(item.p25, item.p75, item.unit), fmt.amounts(item.p05, item.p95, item.unit)
+        median = fmt.amount(item.median, item.unit)
+        lines.append(f"- {item.name}: median {median} ({half} for half, {most} for 90 % of {item.items:,} items)")
     lines.append("")
     lines += _md_table(["asked and scored", ""], [[md_escape(n), md_escape(v)] for n, v in report.asking])
     lines += _md_table(

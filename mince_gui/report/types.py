@@ -68,6 +68,10 @@ class RunData:
     """How many answers were cut, are empty, or do not fit, and the token budget."""
     methods: Mapping[str, int] = field(default_factory=dict)
     """By which method the choices were scored, with the number of items; empty where text was generated."""
+    input_tokens: tuple[int, ...] = ()
+    """Tokens of the prompt of every done item, whichever of them were read once for several items."""
+    output_tokens: tuple[int, ...] = ()
+    """Tokens written, of every item that generated text."""
     run_order: tuple[str, ...] = ()
     """The keys of `rows` in the order in which they were run; empty = the subset's order."""
 
@@ -105,5 +109,7 @@ class Reference:
     model_sha256: str = ""
     wall_seconds: float | None = None
     device_key: str = ""
+    timing: str = ""
+    """The mode in which an own full run was timed: standard, fast, "" = not known."""
     rows: Mapping[str, Mapping[str, tuple[float, float]]] | None = None
     note: str = ""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mince_gui.base.draws import bound_note
 from mince_gui.report import format as fmt
 from mince_gui.report.model import Bound, Coverage, MetricReport, Repeatability, Speedup, SplitLine, Verdict
+from mince_gui.report.place import cautions
 from mince_gui.report.scores import limit_of
 from mince_gui.report.types import NOT_RUN, Reference, RunData
 
@@ -158,6 +159,7 @@ def warnings(
             f"{len(repeats.differing):,} of {repeats.common:,} items got another verdict in this run than in the full "
             "run: drift is computed from the full run's own answers, and this run's score differs from them."
         )
+    found.extend(cautions(run.conditions))
     found.extend(whole for _, whole in run.answers.words())
     if fewer := run.conditions.get("fewer_examples"):
         most = run.conditions.get("examples")

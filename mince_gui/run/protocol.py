@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 from mince_gui.base.errors import MinceError
 from mince_gui.run.types import ItemTiming
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 PHASES = ("load", "warm_up", "encode", "prefill", "decode")
-FINISHES = ("eos", "stop", "budget", "context")
-METHODS = ("last_logits", "row_before", "all_rows", "token_by_token", "fresh")
+FINISHES = ("eos", "stop", "budget", "context", "time")
+METHODS = ("last_logits", "row_before", "kept_prefix", "all_rows", "token_by_token", "fresh")
 ERRORS = (
     "bad_request",
     "bad_prompt",
@@ -56,6 +56,13 @@ class PingRequest:
 
 
 @dataclass(frozen=True)
+class DevicesRequest:
+    """Ask onnxruntime, beside OGA, for its providers and devices: for a probe, not for a run."""
+
+    op: ClassVar[str] = "devices"
+
+
+@dataclass(frozen=True)
 class LoadRequest:
     """Load a model folder. Lengths in tokens; `kv_length` is a fixed KV length, None where it grows.
 
@@ -83,22 +90,40 @@ class EncodeRequest:
 
 
 @dataclass(frozen=True)
+class ShareRequest:
+    """Read what all `prompts` begin with once, and keep it for choice requests with `fast` (fast mode).
+
+    `compare` of the prompts are then read in both ways, and their last rows of logits compared bit for bit.
+    """
+
+    op: ClassVar[str] = "share"
+    prompts: tuple[str, ...]
+    choices: tuple[str, ...]
+    compare: int
+
+
+@dataclass(frozen=True)
 class ChoiceRequest:
-    """Log-probability of each choice after its prompt: `prompts` has one for all, or one per choice."""
+    """Log-probability of each choice after its prompt: `prompts` has one for all, or one per choice.
+
+    `fast`: a prompt that begins with what the last share request kept is read from there on.
+    """
 
     op: ClassVar[str] = "choice"
     prompts: tuple[str, ...]
     choices: tuple[str, ...]
+    fast: bool = False
 
 
 @dataclass(frozen=True)
 class GenerateRequest:
-    """Greedy text after the prompt, at most `max_new_tokens` tokens."""
+    """Greedy text after the prompt, at most `max_new_tokens` tokens and about `max_seconds` (None = no limit)."""
 
     op: ClassVar[str] = "generate"
     prompt: str
     until: tuple[str, ...]
     max_new_tokens: int
+    max_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +134,15 @@ class ShutdownRequest:
 
 
 WorkerRequest = (
-    SchemaRequest | PingRequest | LoadRequest | EncodeRequest | ChoiceRequest | GenerateRequest | ShutdownRequest
+    SchemaRequest
+    | PingRequest
+    | DevicesRequest
+    | LoadRequest
+    | EncodeRequest
+    | ShareRequest
+    | ChoiceRequest
+    | GenerateRequest
+    | ShutdownRequest
 )
 
 
@@ -155,6 +188,16 @@ class SchemaResult:
 
 
 @dataclass(frozen=True)
+class DevicesResult:
+    """What onnxruntime tells: `providers` of this build, `devices` ("provider, vendor, type" each) where it can list
+    them; `error` why it was not asked."""
+
+    providers: tuple[str, ...]
+    devices: tuple[str, ...]
+    error: str | None
+
+
+@dataclass(frozen=True)
 class LoadResult:
     """What was loaded. `all_rows`: get_output("logits") gives every position, not the last alone."""
 
@@ -176,6 +219,23 @@ class EncodeResult:
     """Token ids."""
 
     ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ShareResult:
+    """What is kept: `kept` tokens (0 = nothing, and `reason` says why), read in `seconds`.
+
+    `identical` of `compared` prompts: whether every logit was the same bit for bit; None where none was compared.
+    `trap_shift` is the largest difference of a logit that a trap length makes (see worker.is_trap_length), None where
+    it was not looked at.
+    """
+
+    kept: int
+    seconds: float
+    compared: int
+    identical: bool | None
+    trap_shift: float | None
+    reason: str | None
 
 
 @dataclass(frozen=True)
@@ -217,13 +277,17 @@ class ErrorReply:
     message: str
 
 
-WorkerResult = Empty | SchemaResult | LoadResult | EncodeResult | ChoiceResult | GenerateResult
+WorkerResult = (
+    Empty | SchemaResult | DevicesResult | LoadResult | EncodeResult | ShareResult | ChoiceResult | GenerateResult
+)
 
 _RESULTS: dict[str, type[Any]] = {
     "schema": SchemaResult,
     "ping": Empty,
+    "devices": DevicesResult,
     "load": LoadResult,
     "encode": EncodeResult,
+    "share": ShareResult,
     "choice": ChoiceResult,
     "generate": GenerateResult,
     "shutdown": Empty,

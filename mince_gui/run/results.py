@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mince_gui.base.events import ItemDone
 from mince_gui.run.protocol import ChoiceResult, GenerateResult
+from mince_gui.run.repetition import repeating
 from mince_gui.run.tally import Tally
 from mince_gui.run.types import ItemResult, RunItem
 from mince_gui.tasks.types import Answer, Scored
@@ -24,6 +25,7 @@ def answered(
     *,
     attempts: int,
     cause: str = "",
+    memory_bytes: int | None = None,
 ) -> ItemResult:
     """An item with an answer. Without `scored` it is missing, with `cause`, but the answer is kept for another try."""
     return ItemResult(
@@ -36,7 +38,7 @@ def answered(
         picked=given.picked,
         logprobs=given.logprobs,
         timing=reply.timing,
-        capped=isinstance(reply, GenerateResult) and reply.finish in ("budget", "context"),
+        capped=isinstance(reply, GenerateResult) and reply.finish in ("budget", "context", "time"),
         attempts=attempts,
         cause=cause,
         prompt_sha256=item.request.sha256,
@@ -44,6 +46,8 @@ def answered(
         finish=reply.finish if isinstance(reply, GenerateResult) else "",
         greedy=given.greedy,
         leading_bos=reply.leading_bos,
+        repeats=repeating(reply.ids) if isinstance(reply, GenerateResult) else None,
+        memory_bytes=memory_bytes,
     )
 
 
@@ -87,4 +91,5 @@ def item_event(run_id: str, result: ItemResult, tally: Tally, seconds: float) ->
         missing=tally.missing,
         capped=tally.capped,
         cause=result.cause,
+        memory_bytes=result.memory_bytes,
     )

@@ -9,27 +9,24 @@ from pathlib import Path
 from typing import Literal
 
 from mince_gui.base.cancel import CancelToken
-from mince_gui.base.errors import CancelledError, MinceError, UsageError
+from mince_gui.base.errors import CancelledError, MinceError
 from mince_gui.base.events import Cause, Emit, Progress, Warned
 from mince_gui.run import results
+from mince_gui.run.awake import awake
+from mince_gui.run.bring_up import Crew, FirstLook, OverError, Up, outcome_of, require_mortal
+from mince_gui.run.clock import JumpClock
 from mince_gui.run.deadlines import Deadlines
+from mince_gui.run.devices import PlaceWatch, place_at_load
+from mince_gui.run.estimate import estimate
+from mince_gui.run.fast import FastMode, Probe
 from mince_gui.run.machine import cpu_name
+from mince_gui.run.memory import MemoryWatch, resident_bytes
 from mince_gui.run.model_folder import ModelFolder, read_model_folder
-from mince_gui.run.protocol import (
-    ChoiceRequest,
-    ChoiceResult,
-    GenerateRequest,
-    GenerateResult,
-    Hello,
-    LoadRequest,
-    LoadResult,
-    Note,
-    ProtocolError,
-)
+from mince_gui.run.protocol import ChoiceRequest, ChoiceResult, GenerateRequest, GenerateResult, Note, ProtocolError
+from mince_gui.run.repetition import one_token_only
 from mince_gui.run.runtimes import Runtime
-from mince_gui.run.supervisor import WorkerLostError, WorkerProcess, WorkerRefusedError
+from mince_gui.run.supervisor import WorkerLostError, WorkerRefusedError
 from mince_gui.run.tally import Earlier, Tally
-from mince_gui.run.token_check import TokenCheck, check_tokens
 from mince_gui.run.types import ItemResult, Outcome, RunConditions, RunItem, Sink, TimingMode
 from mince_gui.tasks.types import Answer, Scored
 
@@ -38,16 +35,13 @@ Wish = Literal["run", "stop", "skip"]
 
 _SKIPPED = "skipped by the user"
 _FAILURES_IN_A_ROW = 5
+_BROKEN_FROM_THE_START = 20
+_BROKEN_REMEDY = "The model, the runtime or the device may be broken: run the same items on the CPU to tell which."
+_REPEATS_AFTER_JUMP = 2
 _CONTROL_SECONDS = 1.0
 _PAUSE_POLL_SECONDS = 0.3
 # Error replies that say something of the item; any other counts towards giving the run up.
 _ITEM_ERRORS = frozenset({"does_not_fit", "bad_prompt"})
-_BOS_REMEDY = (
-    "Scores may differ from other tools'. A chat template that writes BOS and a tokenizer that adds it make two: "
-    "give a template without it (--chat-template FILE), or mend tokenizer_config.json of the model folder."
-)
-_TOKENS_REMEDY = "The model reads other tokens than it was trained with: use a runtime of the folder's release."
-_RELEASE_REMEDY = "Use a runtime whose OGA belongs to the release that the model folder was made for."
 
 
 @dataclass(frozen=True)
@@ -56,6 +50,8 @@ class RunnerSettings:
 
     `threads` None leaves the number to ONNX Runtime; `model_sha256` is `folder_sha256` of the model;
     `chat_template` says which template made the prompts ("none" if none), with the hash of its text.
+    `max_item_seconds` ends an answer between two tokens; `worker_bytes` is the most memory that a worker may have
+    before it is replaced (None = as much as it had at first and half as much again).
     """
 
     model_sha256: str
@@ -65,6 +61,8 @@ class RunnerSettings:
     chat_template: str = "none"
     chat_template_sha256: str = ""
     max_new_tokens: int | None = None
+    max_item_seconds: float | None = None
+    worker_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,14 +80,6 @@ class RunEnd:
     capped: int
     wall_seconds: float
     restarts: int
-
-
-class _OverError(MinceError):
-    """The run cannot go on."""
-
-    def __init__(self, cause: Cause, detail: str) -> None:
-        super().__init__(detail)
-        self.cause = cause
 
 
 def run_items(
@@ -113,17 +103,17 @@ def run_items(
     stream and closes it, once, with an Ended made from the returned cause and detail.**
 
     A worker that crashes or hangs in mid-item is replaced and the item tried once more; the second time
-    the item is missing, with the cause. Five such items in succession end the run. `cancel` ends it at
-    once (the item in flight is not committed); the sink's control "stop" ends it after the item in flight.
+    the item is missing, with the cause. Five such items in succession end the run, and so do the first twenty answers
+    where all of them are one token over and over. An item in which the machine slept is done again. `cancel` ends
+    the run at once (the item in flight is not committed); the sink's control "stop" ends it after the item in flight.
 
-    Raises InputError for a model folder that cannot be read, UsageError for a timing mode that is not
-    there, and whatever the sink raises (a full disk): nothing goes on uncommitted.
+    Raises InputError for a model folder that cannot be read, and whatever the sink raises (a full disk): nothing
+    goes on uncommitted.
     """
-    if settings.timing != "standard":
-        raise UsageError(f"There is no timing mode '{settings.timing}' for a run yet.", "Use standard timing.")
     folder = read_model_folder(model_dir)
-    run = _Run(run_id, runtime, folder, score, sink, emit, cancel, settings, Tally(total, earlier or Earlier()))
-    return run.run(items)
+    with awake() as sleep:
+        run = _Run(run_id, runtime, folder, score, sink, emit, cancel, settings, Tally(total, earlier or Earlier()))
+        return run.run(items, sleep)
 
 
 class _Run:
@@ -150,33 +140,43 @@ class _Run:
         self._cancel = cancel
         self._settings = settings
         self._tally = tally
-        self._worker: WorkerProcess | None = None
-        self._starts = 0
+        self._crew = Crew(
+            runtime, folder, threads=settings.threads, deadlines=settings.deadlines, emit=emit, cancel=cancel,
+            progress=self._progress,
+        )  # fmt: skip
+        self._up: Up | None = None
+        self._fast = FastMode(())
+        self._clock = JumpClock()
+        self._memory = MemoryWatch(settings.worker_bytes)
+        self._watch: PlaceWatch | None = None
         self._failures = 0
-        self._fresh_only = False
+        self._broken = 0
+        self._answered = 0
+        self._since = time.perf_counter()
         self._begin: float | None = None
         self._paused_seconds = 0.0
         self._control_asked = 0.0
         self._noted = 0.0
 
-    def run(self, items: Sequence[RunItem]) -> RunEnd:
+    def run(self, items: Sequence[RunItem], sleep: str) -> RunEnd:
         cause: Cause
+        wall = 0.0
         try:
-            cause, detail = self._all(items)
+            cause, detail = self._all(items, sleep)
         except CancelledError:
             cause, detail = "stopped", "cancelled by the user"
-        except _OverError as exc:
+        except OverError as exc:
             cause, detail = exc.cause, exc.message
         finally:
-            wall = 0.0 if self._begin is None else time.monotonic() - self._begin - self._paused_seconds
-            # Everything is committed by now: a worker that crashes at its teardown takes nothing along.
-            self._drop_worker()
+            if self._begin is not None:
+                wall = time.monotonic() - self._begin - self._paused_seconds
+            self._finish()
         tally = self._tally
-        return RunEnd(cause, detail, tally.done, tally.missing, tally.capped, wall, max(0, self._starts - 1))
+        return RunEnd(cause, detail, tally.done, tally.missing, tally.capped, wall, max(0, self._crew.starts - 1))
 
-    def _all(self, items: Sequence[RunItem]) -> tuple[Cause, str]:
+    def _all(self, items: Sequence[RunItem], sleep: str) -> tuple[Cause, str]:
         if items:
-            self._ready(items[0])
+            self._look(items, sleep)
         self._begin = time.monotonic()
         for item in items:
             wish = self._obey()
@@ -205,6 +205,7 @@ class _Run:
             if control != "stop":
                 self._sink.took_control("run")
                 self._progress("goes on")
+            self._since = time.perf_counter()
         if control == "stop":
             self._sink.took_control("stop")
         return control
@@ -228,72 +229,59 @@ class _Run:
         self._control_asked = now
         return self._sink.control() == "skip"
 
-    def _progress(self, note: str) -> None:
+    def _progress(self, note: str, *, lasting: bool = False) -> None:
         self._noted = time.monotonic()
-        self._emit(Progress(self._tally.done + self._tally.missing, self._tally.total, note))
+        self._emit(Progress(self._tally.done + self._tally.missing, self._tally.total, note, lasting))
 
     # -- the worker ----------------------------------------------------------------------------------
 
-    def _ready(self, item: RunItem) -> WorkerProcess:
-        """The worker with its model loaded, started if there is none. Raises _OverError where that fails.
+    def _ready(self) -> Up:
+        """The worker with its model loaded, started if there is none. Raises OverError where that fails."""
+        if self._up is None:
+            self._up = self._crew.bring_up()
+            self._fast.forget()
+            self._memory = MemoryWatch(self._settings.worker_bytes)
+            if self._watch is not None:
+                self._watch = self._watch.for_worker(self._up.hello.pid)
+            self._since = time.perf_counter()
+        return self._up
 
-        The first time, how `item`'s prompt is tokenised is looked at, and the conditions go to the sink.
-        """
-        if self._worker is not None:
-            return self._worker
-        again = self._starts > 0
-        self._starts += 1
-        worker = self._worker = WorkerProcess(self._runtime, deadlines=self._settings.deadlines)
-        self._progress("starting the worker")
-        folder = self._folder
-        try:
-            hello = worker.start(self._cancel)
-            self._require_oga(hello)
-            self._progress("loading the model")
-            request = LoadRequest(
-                str(folder.path), self._settings.threads, {}, folder.ceiling, folder.kv_length, folder.eos_ids,
-                folder.bos_id, self._fresh_only,
-            )  # fmt: skip
-            loaded = worker.load(request, cancel=self._cancel)
-            tokens = None if again else self._token_check(worker, item)
-        except WorkerRefusedError as exc:
-            detail = f"The model {folder.name} could not be loaded: {exc.message}\n{_RELEASE_REMEDY}"
-            raise _OverError("failed", detail) from exc
-        except (WorkerLostError, ProtocolError) as exc:
-            outcome = _outcome(exc)
-            words = "The worker could not be started again" if again else "The worker could not be made ready"
-            detail = "\n".join([f"{words}: {outcome.detail}", *outcome.stderr[-5:]])
-            raise _OverError("crashed" if again else outcome.cause, detail) from exc
-        if tokens is not None:
-            self._sink.conditions(self._conditions(hello, loaded, tokens))
-        return worker
+    def _look(self, items: Sequence[RunItem], sleep: str) -> None:
+        """What has to be known before the first item: told to the user, and stored with the run."""
+        up = self._ready()
+        look = self._crew.first_look(up, items[0].request.prompt)
+        fast = Probe(False, "")
+        if self._settings.timing == "fast":
+            self._progress("probing fast mode")
+            self._fast = FastMode(items)
+            try:
+                fast = self._fast.probe(up.worker, self._folder, self._cancel)
+            except (WorkerLostError, ProtocolError) as exc:
+                fast = Probe(False, f"off: {outcome_of(exc).detail}")
+                self._drop_worker()
+                self._crew.fresh_only = True
+            if not fast.on:
+                self._emit(Warned(f"Fast mode is {fast.words}.", "The run goes on in standard mode."))
+        conditions = self._conditions(up, look, fast, sleep)
+        self._watch = PlaceWatch(conditions.place, up.hello.pid)
+        self._sink.conditions(conditions)
+        left = estimate([item.request for item in items], look.smoke, timing=conditions.timing)
+        self._progress(f"{len(items):,} items: {left.words}", lasting=True)
+        self._since = time.perf_counter()
 
-    def _token_check(self, worker: WorkerProcess, item: RunItem) -> TokenCheck:
-        """How the runtime tokenises the first prompt; what is wrong is told at once."""
-        try:
-            ids = worker.encode(item.request.prompt).ids
-        except WorkerRefusedError as exc:
-            return TokenCheck("", f"not compared: {exc.message}")
-        found = check_tokens(self._folder.path, self._folder.bos_id, item.request.prompt, ids)
-        if found.bos:
-            self._emit(Warned(f"BOS is {found.bos}.", _BOS_REMEDY))
-        if found.differs:
-            self._emit(Warned(f"Token ids of the first prompt {found.tokens}.", _TOKENS_REMEDY))
-        return found
-
-    def _conditions(self, hello: Hello, loaded: LoadResult, tokens: TokenCheck) -> RunConditions:
-        folder, settings = self._folder, self._settings
-        said = f"OGA reports device type {loaded.device_type}" if loaded.device_type else "OGA reports no device type"
+    def _conditions(self, up: Up, look: FirstLook, fast: Probe, sleep: str) -> RunConditions:
+        folder, settings, hello, loaded = self._folder, self._settings, up.hello, up.loaded
         return RunConditions(
             runtime=self._runtime.name,
-            device=folder.device,
-            device_proof=f"declared by genai_config.json; {said}",
+            place=place_at_load(folder, loaded.device_type),
             oga_version=hello.oga_version or "",
+            ort_version=hello.ort_version or "",
+            distribution=hello.distribution or "",
             python_version=hello.python,
             platform=hello.platform,
             cpu=cpu_name(),
             threads=loaded.threads,
-            timing=settings.timing,
+            timing="fast" if fast.on else "standard",
             model_name=folder.name,
             model_sha256=settings.model_sha256,
             chat_template=settings.chat_template,
@@ -303,84 +291,138 @@ class _Run:
             search_options={**{k: v for k, v in folder.search.items() if k != "max_length"}, **loaded.search},
             load_seconds=loaded.load_seconds,
             warmup_seconds=loaded.warmup_seconds,
-            bos_check=tokens.bos,
-            token_check=tokens.tokens,
+            bos_check=look.tokens.bos,
+            token_check=look.tokens.tokens,
+            fast_probe=fast.words,
+            smoke=look.smoke.to_json(),
+            machine_state=look.machine_state,
+            sleep=sleep,
         )
 
-    def _require_oga(self, hello: Hello) -> None:
-        if hello.error is not None:
-            raise _OverError(
-                "not_started",
-                f"The runtime '{self._runtime.name}' ({hello.executable}) cannot import onnxruntime-genai: "
-                f"{hello.error}\nInstall onnxruntime-genai there, or choose another runtime.",
-            )
+    def _look_at_device(self) -> None:
+        """Store what the device shows by now of the worker."""
+        if self._watch is not None and self._watch.poll():
+            self._sink.place(self._watch.place)
 
     def _drop_worker(self) -> None:
-        if self._worker is not None:
-            outcome = self._worker.close()
-            self._worker = None
-            if outcome.cause == "hung" and "could not be ended" in outcome.detail:
-                self._emit(Warned("A worker could not be ended.", outcome.detail))
+        """End the worker. Raises OverError for one that cannot be ended."""
+        if self._watch is not None:
+            self._watch.close()
+        self._up = None
+        self._crew.drop()
+
+    def _finish(self) -> None:
+        """End the worker. Everything is committed by now: one that crashes at its teardown takes nothing along."""
+        try:
+            self._drop_worker()
+        except OverError as exc:
+            self._emit(Warned("The worker could not be ended.", exc.message))
 
     # -- one item ------------------------------------------------------------------------------------
 
     def _one(self, item: RunItem) -> None:
-        """Run one item to its commit: done, or missing with a cause."""
+        """Run one item to its commit: done, or missing with a cause; again where the machine slept meanwhile."""
         begin = time.monotonic()
+        repeats = 0
+        while True:
+            self._clock.jumped()
+            result, lost = self._tried(item)
+            jump = self._clock.jumped()
+            if not jump or repeats == _REPEATS_AFTER_JUMP:
+                break
+            repeats += 1
+            self._emit(
+                Warned(
+                    f"The machine slept, or its clock jumped, for {jump:.0f} s at item {item.key}; it is done again."
+                )
+            )
+            self._since = time.perf_counter()
+        self._commit(result, time.monotonic() - begin)
+        self._give_up_where_hopeless(result, lost)
+        if self._up is not None:
+            self._recycle()
+
+    def _tried(self, item: RunItem) -> tuple[ItemResult, Outcome | None]:
+        """The item's result, after one more try with a new worker where the first was lost; and how that was."""
         lost: Outcome | None = None
         for attempt in (1, 2):
-            worker = self._ready(item)
+            up = self._ready()
             try:
-                result = self._ask(worker, item, attempt)
-                break
+                return self._ask(up, item, attempt), lost
             except (WorkerLostError, ProtocolError) as exc:
-                lost = _outcome(exc)
+                lost = outcome_of(exc)
+                require_mortal(up.worker)
                 self._drop_worker()
                 self._cancel.check()
                 # Some stacks do not survive a second append or a rewind, which choices of several tokens try.
-                self._fresh_only = self._fresh_only or item.request.kind == "choice"
+                self._crew.fresh_only = self._crew.fresh_only or item.request.kind == "choice"
                 then = "it is left out" if attempt == 2 else "it is tried again with a new worker"
                 message = f"{lost.detail[:1].upper()}{lost.detail[1:]}, at item {item.key}; {then}."
                 self._emit(Warned(message, "\n".join(lost.stderr)))
-        else:
-            assert lost is not None
-            self._failures += 1
-            result = results.missing(item, f"{lost.cause} twice on this item: {lost.detail}", attempts=2)
-        self._commit(result, time.monotonic() - begin)
+        assert lost is not None
+        self._failures += 1
+        return results.missing(item, f"{lost.cause} twice on this item: {lost.detail}", attempts=2), lost
+
+    def _give_up_where_hopeless(self, result: ItemResult, lost: Outcome | None) -> None:
         if self._failures >= _FAILURES_IN_A_ROW:
-            raise _OverError(
+            raise OverError(
                 lost.cause if lost is not None else "failed",
                 f"{self._failures} items in succession failed, the last: {result.cause}",
             )
+        if self._broken == _FAILURES_IN_A_ROW:
+            self._emit(Warned(f"{self._broken} answers in succession are one token over and over.", _BROKEN_REMEDY))
+        if self._broken >= _BROKEN_FROM_THE_START and self._broken == self._answered:
+            raise OverError(
+                "failed",
+                f"All of the first {self._broken} answers are one token over and over.\n{_BROKEN_REMEDY}",
+            )
 
-    def _ask(self, worker: WorkerProcess, item: RunItem, attempt: int) -> ItemResult:
+    def _recycle(self) -> None:
+        """Replace a worker that has grown too large, between two items."""
+        up = self._up
+        assert up is not None
+        why = self._memory.look(resident_bytes(up.hello.pid))
+        if why is not None:
+            self._emit(Warned(f"The worker is replaced: {why}."))
+            self._drop_worker()
+            self._ready()
+
+    def _ask(self, up: Up, item: RunItem, attempt: int) -> ItemResult:
         """One attempt. Raises WorkerLostError, ProtocolError and CancelledError; any refusal is a result."""
-        request = item.request
+        request, worker = item.request, up.worker
         self._control_asked = time.monotonic()
         skip_asked = False
 
         def on_note(note: Note) -> None:
-            if note.phase in ("prefill", "decode") and time.monotonic() - self._noted >= _CONTROL_SECONDS:
-                what = f"{note.tokens} tokens written" if note.phase == "decode" else f"{note.tokens} tokens to read"
-                self._progress(f"item {item.key}: {what}")
+            if note.phase in ("prefill", "decode"):
+                self._look_at_device()
+                if time.monotonic() - self._noted >= _CONTROL_SECONDS:
+                    what = (
+                        f"{note.tokens} tokens written" if note.phase == "decode" else f"{note.tokens} tokens to read"
+                    )
+                    self._progress(f"item {item.key}: {what}")
 
         def should_abort() -> bool:
             nonlocal skip_asked
+            self._look_at_device()
             skip_asked = skip_asked or self._wants_skip()
             return skip_asked
 
         reply: ChoiceResult | GenerateResult
         try:
             if request.kind == "choice":
+                fast = self._fast.ready(worker, item, self._cancel, self._not_fast)
                 reply = worker.choice(
-                    ChoiceRequest(request.contexts or (request.prompt,), request.choices),
+                    ChoiceRequest(request.contexts or (request.prompt,), request.choices, fast),
                     cancel=self._cancel,
                     on_note=on_note,
                     should_abort=should_abort,
                 )
             else:
                 reply = worker.generate(
-                    GenerateRequest(request.prompt, request.until, request.max_new_tokens),
+                    GenerateRequest(
+                        request.prompt, request.until, request.max_new_tokens, self._settings.max_item_seconds
+                    ),
                     cancel=self._cancel,
                     on_note=on_note,
                     should_abort=should_abort,
@@ -393,20 +435,35 @@ class _Run:
                 result = results.missing(item, f"{exc.kind}: {exc.message}", attempts=attempt)
         else:
             self._failures = 0
-            result = self._scored(item, reply, attempt)
+            if isinstance(reply, GenerateResult):
+                self._answered += 1
+                self._broken = self._broken + 1 if one_token_only(reply.ids) else 0
+            result = self._scored(item, reply, attempt, resident_bytes(up.hello.pid))
         if skip_asked:
             self._sink.took_control("skip")
         return result
 
-    def _scored(self, item: RunItem, reply: ChoiceResult | GenerateResult, attempt: int) -> ItemResult:
+    def _not_fast(self, why: str) -> None:
+        self._emit(Warned(f"Some items are read in the standard way in spite of fast mode: {why}."))
+
+    def _scored(
+        self, item: RunItem, reply: ChoiceResult | GenerateResult, attempt: int, memory_bytes: int | None
+    ) -> ItemResult:
         answer = results.answer(reply)
+        scored, cause = None, ""
         try:
-            return results.answered(item, reply, answer, self._score(item, answer), attempts=attempt)
+            scored = self._score(item, answer)
         except MinceError as exc:
-            return results.answered(item, reply, answer, None, attempts=attempt, cause=f"not scored: {exc.message}")
+            cause = f"not scored: {exc.message}"
+        return results.answered(item, reply, answer, scored, attempts=attempt, cause=cause, memory_bytes=memory_bytes)
 
     def _commit(self, result: ItemResult, seconds: float) -> None:
-        self._sink.item(result)
+        elapsed = time.perf_counter() - self._since
+        self._since = time.perf_counter()
+        if result.attempts > 1 and result.timing is not None:
+            # The crash and the model's reload are no part of what an item takes.
+            elapsed = result.timing.wall_seconds
+        self._sink.item(result, elapsed)
         if result.state == "missing":
             self._tally.add_missing()
         else:
@@ -414,7 +471,3 @@ class _Run:
             self._tally.add_done(scores, capped=result.capped, seconds=seconds)
         self._noted = time.monotonic()
         self._emit(results.item_event(self._run_id, result, self._tally, seconds))
-
-
-def _outcome(exc: WorkerLostError | ProtocolError) -> Outcome:
-    return exc.outcome if isinstance(exc, WorkerLostError) else Outcome("crashed", exc.message)

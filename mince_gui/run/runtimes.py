@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from mince_gui.base.errors import InputError
+from mince_gui.run.discovery import installation_of, provider_library
 
 _WORKER = Path(__file__).with_name("worker.py")
 # Isolated: no PYTHON* variables, no user packages, and the worker's own folder is not on the path
@@ -18,6 +19,7 @@ _OPTIONS = ("-I", "-X", "utf8")
 # Variables that belong to this program (its Python, its bundle, its Qt) and would mislead another one.
 _OURS = ("PYTHON", "QT_", "QML", "_PYI_", "_MEIPASS")
 _LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_XRT = Path("/opt/xilinx/xrt")
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,15 @@ def external_runtime(python: Path, name: str | None = None) -> Runtime:
         raise InputError(f"{python} cannot be executed.", remedy)
     # The path as given: resolving the link of a virtual environment's Python would leave the environment.
     program = Path(os.path.abspath(python))  # noqa: PTH100
-    label = name or (program.parent.parent.name if program.parent.name in ("bin", "Scripts") else program.parent.name)
+    folder = program.parent.parent if program.parent.name in ("bin", "Scripts") else program.parent
+    label = name or folder.name or program.stem  # /bin/python belongs to no folder that has a name
     return Runtime(label, (str(program), *_OPTIONS, str(_WORKER)), "external")
 
 
-def clean_environment(runtime: Runtime, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for a worker: `base` (default: ours) without what belongs to this program alone.
+def foreign_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a program that is not ours: `base` (default: our own) without what belongs to us alone.
 
-    In a frozen bundle the library path is the bundle's; its value from before is restored. An external
-    environment's own folders come first on PATH, as activating it would do.
+    In a frozen bundle the library path is the bundle's; its value from before is restored.
     """
     given = dict(os.environ if base is None else base)
     kept = {k: v for k, v in given.items() if not k.upper().startswith(_OURS)}
@@ -74,13 +76,45 @@ def clean_environment(runtime: Runtime, base: Mapping[str, str] | None = None) -
             before = kept.pop(f"{name}_ORIG", None)
             if before is not None:
                 kept[name] = before
+    return kept
+
+
+def clean_environment(runtime: Runtime, base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a worker: `foreign_environment`, and for an external one what activating it would set.
+
+    Its own folders come first on PATH. Where it belongs to a Ryzen AI installation, RYZENAI_EP_PATH names the
+    provider's library (it is found by luck otherwise), and on Linux the library path leads to it and to XRT.
+    """
+    kept = foreign_environment(base)
     if runtime.kind == "external":
-        root = Path(runtime.command[0]).parent
-        folders = [root]
-        if os.name == "nt":
+        python = Path(runtime.command[0])
+        folders = [python.parent]
+        if sys.platform == "win32":
             # A conda environment keeps its native libraries in these.
             tails = ("Library/mingw-w64/bin", "Library/usr/bin", "Library/bin", "Scripts", "bin")
-            folders += [root / tail for tail in tails]
-        present = [str(folder) for folder in folders if folder.is_dir()]
-        kept["PATH"] = os.pathsep.join([*present, kept["PATH"]] if kept.get("PATH") else present)
+            folders += [python.parent / tail for tail in tails]
+        _put_first(kept, "PATH", folders)
+        _activate_ryzen_ai(kept, python)
     return kept
+
+
+def _activate_ryzen_ai(kept: dict[str, str], python: Path) -> None:
+    """What AMD's own scripts set for an environment of theirs; nothing for any other."""
+    installation = installation_of(python, kept)
+    if installation is None:
+        return
+    kept["RYZEN_AI_INSTALLATION_PATH"] = str(installation)
+    library = provider_library(python, kept)
+    if library is not None:
+        kept["RYZENAI_EP_PATH"] = str(library)
+    if sys.platform != "win32":
+        _put_first(kept, "LD_LIBRARY_PATH", [_XRT / "lib", installation / "deployment/lib"])
+        if _XRT.is_dir():
+            kept.setdefault("XILINX_XRT", str(_XRT))
+
+
+def _put_first(kept: dict[str, str], name: str, folders: Sequence[Path]) -> None:
+    """Those of the folders that exist, before what the variable has."""
+    parts = [*(str(folder) for folder in folders if folder.is_dir()), *([kept[name]] if kept.get(name) else [])]
+    if parts:
+        kept[name] = os.pathsep.join(parts)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import collections
-import contextlib
+import dataclasses
 import queue
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, TypeVar
 
 import psutil
@@ -17,10 +17,14 @@ import psutil
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import MinceError
 from mince_gui.run import outcome as ends
+from mince_gui.run.child import Child
+from mince_gui.run.clock import awake_seconds
 from mince_gui.run.deadlines import DOING, Deadlines
 from mince_gui.run.protocol import (
     ChoiceRequest,
     ChoiceResult,
+    DevicesRequest,
+    DevicesResult,
     Empty,
     EncodeRequest,
     EncodeResult,
@@ -36,6 +40,8 @@ from mince_gui.run.protocol import (
     ProtocolError,
     SchemaRequest,
     SchemaResult,
+    ShareRequest,
+    ShareResult,
     ShutdownRequest,
     WorkerRequest,
     WorkerResult,
@@ -77,15 +83,17 @@ class WorkerRefusedError(MinceError):
 class WorkerProcess:
     """One worker. Not thread-safe: one thread asks, and the same thread closes.
 
-    Use it as a context manager or call `close()`: no child and no thread outlives that.
+    Use it as a context manager or call `close()`: no child and no thread outlives that. `folder` is its current
+    directory, None for the runtime's own: native code looks for libraries there, and the user may stand anywhere.
     """
 
-    def __init__(self, runtime: Runtime, *, deadlines: Deadlines | None = None) -> None:
+    def __init__(self, runtime: Runtime, *, deadlines: Deadlines | None = None, folder: Path | None = None) -> None:
         self.runtime = runtime
+        self._folder = folder or Path(runtime.command[0]).parent
         self.deadlines = deadlines or Deadlines()
         self.hello: Hello | None = None
         self.outcome: Outcome | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._threads: list[threading.Thread] = []
         self._lines: queue.Queue[Line | ProtocolError | None] = queue.Queue()
         self._stderr: collections.deque[str] = collections.deque(maxlen=_STDERR_LINES)
@@ -108,6 +116,14 @@ class WorkerProcess:
         return self.hello.pid if self.hello is not None else None
 
     @property
+    def unkillable(self) -> bool:
+        """After its end: whether its process outlived even the kill, as one does whose driver hangs.
+
+        Such a process keeps its device (and our pipes) until the computer is restarted.
+        """
+        return self._child is not None and self.outcome is not None and bool(self._child.survivors())
+
+    @property
     def stderr_tail(self) -> tuple[str, ...]:
         """The last lines on stderr, where native code prints."""
         return tuple(self._stderr)
@@ -127,12 +143,13 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=clean_environment(self.runtime),
+                cwd=self._folder,
                 creationflags=_creation_flags(),
                 start_new_session=True,
             )
         except OSError as exc:
             raise self._lost(ends.not_started(f"{self.runtime.command[0]} could not be started: {exc}")) from exc
-        self._process = process
+        self._child = Child(process)
         assert process.stdout is not None
         assert process.stderr is not None
         for target, pipe in ((self._read_stdout, process.stdout), (self._read_stderr, process.stderr)):
@@ -143,6 +160,7 @@ class WorkerProcess:
         if not isinstance(line, Hello):
             raise self._give_up(ends.not_started("The worker's first line was not its hello"))
         self.hello = line
+        self._child.named(line.pid)
         self._enter("idle")
         return line
 
@@ -193,6 +211,21 @@ class WorkerProcess:
     def encode(self, text: str) -> EncodeResult:
         """Token ids of a text; see `request` for the errors."""
         return self._typed(EncodeRequest(text), EncodeResult)
+
+    def share(
+        self,
+        request: ShareRequest,
+        *,
+        cancel: CancelToken | None = None,
+        on_note: OnNote | None = None,
+        should_abort: ShouldAbort | None = None,
+    ) -> ShareResult:
+        """Keep a shared prefix for fast mode; see `request` for the errors."""
+        return self._typed(request, ShareResult, cancel=cancel, on_note=on_note, should_abort=should_abort)
+
+    def devices(self, *, cancel: CancelToken | None = None) -> DevicesResult:
+        """Providers and devices that the worker's onnxruntime tells of; see `request` for the errors."""
+        return self._typed(DevicesRequest(), DevicesResult, cancel=cancel)
 
     def schema(self) -> SchemaResult:
         """The worker's own schema."""
@@ -266,19 +299,19 @@ class WorkerProcess:
         self._phase, self._phase_tokens = phase, tokens
 
     def _send(self, data: bytes) -> None:
-        process = self._process
-        if process is None or process.stdin is None or self.outcome is not None:
+        child = self._child
+        if child is None or child.process.stdin is None or self.outcome is not None:
             raise self._lost(self.outcome or ends.not_started("The worker was not started"))
         try:
-            process.stdin.write(data)
-            process.stdin.flush()
+            child.process.stdin.write(data)
+            child.process.stdin.flush()
         except OSError:
             # The pipe broke: the worker is gone or going; how, its exit code says.
             raise self._gone() from None
 
     def _next_line(self, cancel: CancelToken | None, poll: Callable[[], None] | None = None) -> Line:
-        """The worker's next line; silence is measured from now."""
-        begin = time.monotonic()
+        """The worker's next line; silence is measured from now, without the time that the machine sleeps."""
+        begin = awake_seconds()
         limit = self.deadlines.limit(self._phase, self._phase_tokens)
         busy_at_begin = self._cpu_seconds()
         while True:
@@ -289,7 +322,7 @@ class WorkerProcess:
                     cancel.check()
                 if poll is not None:
                     poll()
-                silent = time.monotonic() - begin
+                silent = awake_seconds() - begin
                 if silent > limit and self._is_hung(silent, limit, busy_at_begin):
                     doing = DOING[self._phase]
                     outcome = ends.hung(doing=doing, seconds=silent, limit=limit, stderr=self.stderr_tail)
@@ -306,7 +339,7 @@ class WorkerProcess:
 
     def _cpu_seconds(self) -> float | None:
         """CPU time of the process that holds the model; None where the system does not tell."""
-        pid = self.pid or (self._process.pid if self._process is not None else None)
+        pid = self.pid or (self._child.process.pid if self._child is not None else None)
         try:
             times = psutil.Process(pid).cpu_times()
         except psutil.Error:
@@ -329,29 +362,38 @@ class WorkerProcess:
 
     def _gone(self) -> WorkerLostError:
         """The worker closed its pipes: wait for its exit code and say what it means."""
-        code = self._wait(self.deadlines.terminate)
-        left = code is not None
-        if not left:
-            self._ladder(ask=False)
-            code = self._wait(0.0)
+        assert self._child is not None
+        code = self._child.wait(self.deadlines.terminate)
+        self._child.end(None, self.deadlines)
         self._join()
         doing = DOING[self._phase]
         if self._phase == "start":
-            return self._lost(ends.not_started("The worker did not start", code=code, stderr=self.stderr_tail))
-        if code is None or not left:
+            outcome = ends.not_started("The worker did not start", code=code, stderr=self.stderr_tail)
+        elif code is None:
             detail = f"the worker closed its output {doing} and did not leave; it was ended"
-            return self._lost(Outcome("crashed", detail, stderr=self.stderr_tail))
-        return self._lost(ends.outcome_of_exit(code, doing=doing, stderr=self.stderr_tail))
+            outcome = Outcome("crashed", detail, stderr=self.stderr_tail)
+        else:
+            outcome = ends.outcome_of_exit(code, doing=doing, stderr=self.stderr_tail)
+        return self._lost(self._told(outcome))
 
     def _give_up(self, outcome: Outcome) -> WorkerLostError:
         self._end_now()
-        return self._lost(outcome)
+        return self._lost(self._told(outcome))
 
     def _end_now(self) -> None:
         """End a worker that cannot be talked to any more."""
-        self._ladder(ask=False)
+        assert self._child is not None
+        self._child.end(None, self.deadlines)
         self._join()
-        self.outcome = Outcome("stopped", "ended for a broken conversation", stderr=self.stderr_tail)
+        self.outcome = self._told(Outcome("stopped", "ended for a broken conversation", stderr=self.stderr_tail))
+
+    def _told(self, outcome: Outcome) -> Outcome:
+        """`outcome`, with what to do about processes that could not be ended."""
+        alive = self._child.survivors() if self._child is not None else []
+        if not alive:
+            return outcome
+        words = f"process {' and '.join(map(str, alive))} could not be ended; restart the computer to free its device"
+        return dataclasses.replace(outcome, cause="hung", detail=f"{outcome.detail}; {words}")
 
     def close(self) -> Outcome:
         """End the worker: ask, terminate, kill, each step bounded. Calling it again changes nothing.
@@ -359,59 +401,28 @@ class WorkerProcess:
         Returns how the worker ended; an end that was asked for is "stopped" whatever its exit code.
         A process that survives even a kill (a hung driver) is named in the outcome, not waited for.
         """
-        if self._process is None or self.outcome is not None:
+        child = self._child
+        if child is None or self.outcome is not None:
             self.outcome = self.outcome or ends.not_started("The worker was not started")
             return self.outcome
-        already = self._process.poll()
-        self._ladder(ask=True)
+        already = child.process.poll()
+        child.end(request_line(self._next_id, ShutdownRequest()), self.deadlines)
         self._join()
-        code = self._process.poll()
+        code = child.process.poll()
         if already is not None:
             doing = DOING[self._phase]
             self.outcome = ends.outcome_of_exit(already, doing=doing, stderr=self.stderr_tail)
         elif code is None:
-            pid = self._process.pid
-            self.outcome = Outcome("hung", f"process {pid} could not be ended; restart the computer to free its device")
+            self.outcome = Outcome("hung", "asked to end, then killed", stderr=self.stderr_tail)
         else:
             self.outcome = ends.outcome_of_exit(code, doing="", asked=True, stderr=self.stderr_tail)
+        self.outcome = self._told(self.outcome)
         return self.outcome
-
-    def _ladder(self, *, ask: bool) -> None:
-        process = self._process
-        assert process is not None
-        if ask and process.poll() is None:
-            self._close_stdin(request_line(self._next_id, ShutdownRequest()))
-            if self._wait(self.deadlines.ask) is not None:
-                return
-        for step, seconds in ((process.terminate, self.deadlines.terminate), (process.kill, self.deadlines.kill)):
-            if process.poll() is not None:
-                break
-            step()
-            if self._wait(seconds) is not None:
-                break
-        self._close_stdin(b"")
-
-    def _close_stdin(self, last: bytes) -> None:
-        process = self._process
-        assert process is not None
-        assert process.stdin is not None
-        if not process.stdin.closed:
-            # A worker that is gone already has broken the pipe; there is nobody left to tell.
-            with contextlib.suppress(OSError):
-                process.stdin.write(last)
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-
-    def _wait(self, seconds: float) -> int | None:
-        assert self._process is not None
-        try:
-            return self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return None
 
     def _join(self) -> None:
         """Wait for the reader threads: both end with the pipes, once no process holds them open."""
-        self._close_stdin(b"")
+        if self._child is not None:
+            self._child.close_stdin()
         for thread in self._threads:
             thread.join(self.deadlines.kill)
 

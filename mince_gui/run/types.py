@@ -27,12 +27,14 @@ class RunItem:
 class ItemTiming:
     """Seconds and tokens of one item; None where it does not exist (choices have no first token).
 
-    `prefill_seconds` = append_tokens (one forward pass over the prompt); `first_token_seconds` =
+    `read_tokens` went through the model: the whole prompt, or what follows the kept prefix in fast mode.
+    `prefill_seconds` = append_tokens (one forward pass over these); `first_token_seconds` =
     append_tokens + first generate_next_token; `decode_seconds` = t_end - t_first over
     `output_tokens` - 1 tokens; `wall_seconds` = the whole item in the worker, tokenisation left out.
     """
 
     prompt_tokens: int
+    read_tokens: int
     output_tokens: int
     prefill_seconds: float
     first_token_seconds: float | None
@@ -52,8 +54,10 @@ class ItemResult:
     """One finished item. state "missing" has no scores and says why in `cause`.
 
     `method` says how choices were scored ("" for text), `greedy` per choice whether greedy decoding would write it,
-    `finish` why text ended (eos, stop, budget, context; "" for choices); `leading_bos` counts the BOS tokens that the
-    prompt begins with, None where the model folder names no BOS.
+    `finish` why text ended (eos, stop, budget, context, time; "" for choices); `leading_bos` counts the BOS tokens that
+    the prompt begins with, None where the model folder names no BOS. `repeats` is the period, in tokens, of an endless
+    repetition in which the text ends, None where it does not; `memory_bytes` the worker's resident memory after the
+    item, None where the system does not tell.
     """
 
     position: int
@@ -73,6 +77,21 @@ class ItemResult:
     finish: str = ""
     greedy: tuple[bool, ...] = ()
     leading_bos: int | None = None
+    repeats: int | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run ran and how that is known: `device` in words, `proof` what was seen or what is missing.
+
+    `proven` only where the device itself shows our process (NPU contexts of its process id that complete work), or
+    where nothing but a CPU can have run it. A folder's declaration proves nothing.
+    """
+
+    device: str
+    proven: bool
+    proof: str
 
 
 @dataclass(frozen=True)
@@ -96,12 +115,17 @@ class RunConditions:
 
     `bos_check` says what is wrong at the beginning of prompts ("" = nothing); `token_check` whether the runtime's token
     ids of the first prompt are those of the folder's tokenizer.json ("equal", what differs, or why it is not known).
+    `place` says where it runs as far as that is known (see Sink.place). `timing` is the mode that was used,
+    `fast_probe` what fast mode's probe found, or why fast mode is off ("" = not asked for). `smoke` is what the smoke
+    test answered (see run.smoke), `machine_state` the power source, power mode, drivers and load when the sitting began
+    (see run.devices), `sleep` how sleep is held off, or why it is not.
     """
 
     runtime: str
-    device: str
-    device_proof: str
+    place: Place
     oga_version: str
+    ort_version: str
+    distribution: str
     python_version: str
     platform: str
     cpu: str
@@ -117,13 +141,24 @@ class RunConditions:
     warmup_seconds: float | None = None
     bos_check: str = ""
     token_check: str = ""
+    fast_probe: str = ""
+    smoke: Mapping[str, Any] = field(default_factory=dict)
+    machine_state: Mapping[str, Any] = field(default_factory=dict)
+    sleep: str = ""
 
 
 class Sink(Protocol):
     """Where a run's outcome goes. `app` injects the workspace; tests a list. Each call commits before it returns."""
 
-    def item(self, result: ItemResult) -> None:
-        """Store one finished item."""
+    def item(self, result: ItemResult, elapsed_seconds: float) -> None:
+        """Store one finished item, and the runner's clock for it: from hand-over to hand-over, the commit included.
+
+        Pauses, loading, a first attempt that was lost, and sleep of the machine are left out.
+        """
+        ...
+
+    def place(self, place: Place) -> None:
+        """Store where the run runs, once more is known of it than when the conditions were stored."""
         ...
 
     def conditions(self, conditions: RunConditions) -> None:

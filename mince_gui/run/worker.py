@@ -26,21 +26,26 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 with contextlib.suppress(ImportError):  # its absence is for the hello to tell
     import numpy as np
 
-PROTOCOL = 2
+PROTOCOL = 3
 _NOTE_SECONDS = 0.25
 _TAIL_TOKENS, _TAIL_CHARS = 64, 240
+# Some kernels give numbers after the prompt and none a few tokens later; once NaN is in the cache it stays. Looking at
+# every token's logits would cost 1 to 2 % of a small model's step. Greedy search takes token 0 of such a row: where
+# that ends an answer, every row is looked at.
+_LOOK_FIRST, _LOOK_EVERY = 32, 4
 _APPEND_TOLERANCE, _REWIND_TOLERANCE = 0.5, 1e-4  # in log-probability
 
 Decode = Callable[[Sequence[int]], str]
+T = TypeVar("T")
 
 
 _TIMING = (
-    "prompt_tokens:int output_tokens:int prefill_seconds:float first_token_seconds:float|null "
+    "prompt_tokens:int read_tokens:int output_tokens:int prefill_seconds:float first_token_seconds:float|null "
     "decode_seconds:float|null wall_seconds:float"
 )
 # Fields as "name:type ..."; each op has those of its request and those of its result.
@@ -54,6 +59,7 @@ SCHEMA: dict[str, Any] = {
     "ops": {
         "schema": ["", "schema:object"],
         "ping": ["", ""],
+        "devices": ["", "providers:list[str] devices:list[str] error:str|null"],
         "load": [
             "model_dir:str threads:int|null search:object ceiling:int kv_length:int|null eos_ids:list[int] "
             "bos_id:int|null fresh_only:bool",
@@ -61,23 +67,35 @@ SCHEMA: dict[str, Any] = {
             "search:object ceiling:int kv_length:int|null eos_ids:list[int] vocab_size:int all_rows:bool",
         ],
         "encode": ["text:str", "ids:list[int]"],
+        "share": [
+            "prompts:list[str] choices:list[str] compare:int",
+            "kept:int seconds:float compared:int identical:bool|null trap_shift:float|null reason:str|null",
+        ],
         "choice": [
-            "prompts:list[str] choices:list[str]",
+            "prompts:list[str] choices:list[str] fast:bool",
             "logprobs:list[float] greedy:list[bool] picked:int method:str trap:bool choice_ids:list[list[int]] "
             "leading_bos:int|null timing:timing",
         ],
         "generate": [
-            "prompt:str until:list[str] max_new_tokens:int",
+            "prompt:str until:list[str] max_new_tokens:int max_seconds:float|null",
             "text:str ids:list[int] finish:str leading_bos:int|null timing:timing",
         ],
         "shutdown": ["", ""],
     },
     "phases": "load warm_up encode prefill decode",
     "errors": "bad_request bad_prompt load_failed not_loaded does_not_fit non_finite aborted oga",
-    "finishes": "eos stop budget context",
-    "methods": "last_logits row_before all_rows token_by_token fresh",
+    "finishes": "eos stop budget context time",
+    "methods": "last_logits row_before kept_prefix all_rows token_by_token fresh",
 }
-_TYPES: dict[str, Any] = {"str": str, "int": int, "bool": bool, "object": dict, "list[int]": list, "list[str]": list}
+_TYPES: dict[str, Any] = {
+    "str": str,
+    "int": int,
+    "float": (int, float),
+    "bool": bool,
+    "object": dict,
+    "list[int]": list,
+    "list[str]": list,
+}
 
 
 class RefusedError(Exception):
@@ -103,7 +121,8 @@ class StopWatch:
 
     Decoding from the middle may garble the first characters (a cut UTF-8 sequence, a dropped blank),
     so the tail keeps a margin beyond the longest stop string, and a find in it is confirmed on the
-    whole text.
+    whole text. A token whose own text lacks the last characters of all stop strings completes none of them: the tail is
+    not decoded then. (Where such a character is a blank or takes several bytes, a token alone may not show it.)
     """
 
     def __init__(self, decode: Decode, until: Sequence[str]) -> None:
@@ -111,10 +130,20 @@ class StopWatch:
         self._until = tuple(stop for stop in until if stop)
         self._keep = max((len(stop) for stop in self._until), default=0) + 8
         self._start = 0
+        self._last = {stop[-1] for stop in self._until}
+        self._ends: dict[int, bool] | None = {} if all(c.isascii() and not c.isspace() for c in self._last) else None
+
+    def _may_end(self, token: int) -> bool:
+        """Whether a stop string may end with this token."""
+        if self._ends is None:
+            return True
+        if token not in self._ends:
+            self._ends[token] = not self._last.isdisjoint(self._decode([token]))
+        return self._ends[token]
 
     def hit(self, ids: Sequence[int]) -> bool:
         """Whether the decoded text of `ids` holds a stop string. Call it after every token."""
-        if not self._until:
+        if not self._until or not (self._may_end(ids[-1]) or len(ids) - self._start > _TAIL_TOKENS):
             return False
         tail = self._decode(ids[self._start :])
         if find_stop(tail, self._until) is not None:
@@ -135,10 +164,41 @@ def is_trap_length(tokens: int) -> bool:
     return tokens > 128 and tokens % 128 == 1
 
 
+def rest_length(tokens: int, kept: int, rows: bool) -> int:
+    """How many tokens are read after a kept prefix of `kept` for a prompt of `tokens`; 0: read the prompt whole.
+
+    One more than the prompt has where a choice's token goes behind it and the row before is read, which takes a graph
+    that gives all `rows`. No pass may have one token or a trap length, and where the whole prompt has one that cannot
+    be avoided, it is to be shifted here too.
+    """
+    trap = is_trap_length(tokens)
+    if kept >= tokens or (trap and not rows):
+        return 0
+    rests = (tokens - kept + more for more in ((trap, not trap) if rows else (False,)))
+    return next((rest for rest in rests if rest > 1 and not is_trap_length(rest)), 0)
+
+
+def shared_length(prompts: Sequence[tuple[int, ...]], rows: bool) -> int:
+    """How many tokens of what all prompts begin with are worth keeping; 0 if there is nothing to keep.
+
+    As many as leave the fewest tokens to read, of one period of the trap lengths (see `rest_length`).
+    """
+    first, last = min(prompts), max(prompts)
+    differ = (i for i, (a, b) in enumerate(zip(first, last)) if a != b)  # noqa: B905
+    longest = min(next(differ, len(first)), min(map(len, prompts)) - 1)
+    saved = {
+        kept: kept * sum(rest_length(len(ids), kept, rows) > 0 for ids in prompts)
+        for kept in range(longest, max(1, longest - 128), -1)
+        if not is_trap_length(kept)
+    }
+    best = max(saved, key=lambda kept: saved[kept], default=0)
+    return best if saved.get(best) else 0
+
+
 def _rows(logits: Any) -> Any:
     """Logits as (positions, vocab), float32: graphs give (1, 1, vocab), (1, vocab) or (1, n, vocab)."""
     array = np.asarray(logits)
-    return array.reshape(-1, array.shape[-1]).astype(np.float32)
+    return array.reshape(-1, array.shape[-1]).astype(np.float32, copy=False)
 
 
 def _last_row(logits: Any) -> Any:
@@ -153,8 +213,11 @@ def _log_softmax(rows: Any) -> Any:
 
 
 def _broken(rows: Any) -> bool:
-    """NaN or +inf anywhere, or a row without a finite value; -inf alone is a mask that some graphs set."""
-    return bool(np.isnan(rows).any() or np.isposinf(rows).any() or not np.isfinite(rows).any(axis=-1).all())
+    """NaN or +inf anywhere, or a row without a finite value; -inf alone is a mask that some graphs set.
+
+    The largest value tells all of it, NaN being larger than any: cheap enough for every token.
+    """
+    return not np.isfinite(rows.max(axis=-1)).all()
 
 
 class Channel:
@@ -228,11 +291,26 @@ class Channel:
             raise RefusedError("aborted", "aborted on request")
 
 
+class _Kept:
+    """What prompts begin with: its token ids, the generator's `room` in tokens, and the generator that has read it.
+
+    There is never more than one generator: this one is given back before another is made, and read anew when needed.
+    """
+
+    def __init__(self, ids: tuple[int, ...], room: int) -> None:
+        self.ids, self.room = ids, room
+        self.generator: Any = None
+
+
 class _Passes:
-    """The forward passes of one choice request: how its rows were got, the seconds of them all, and those of trials."""
+    """The forward passes of one choice request: how its rows were got, the seconds of them all, and those of trials.
+
+    `read` counts the tokens that went through the model where a prefix is kept.
+    """
 
     def __init__(self) -> None:
         self.method = "last_logits"
+        self.read = 0
         self.trap = False
         self.seconds = 0.0
         self.aside = 0.0
@@ -245,9 +323,8 @@ def _sound(rows: Any) -> Any:
     return rows
 
 
-def _sum(rows: Any, answer: Sequence[int]) -> tuple[float, bool]:
+def _sum(logprobs: Any, answer: Sequence[int]) -> tuple[float, bool]:
     """The log-probability of `answer`, whose tokens the rows foretell, and whether greedy decoding would write it."""
-    logprobs = _log_softmax(rows)
     return float(logprobs[np.arange(len(answer)), list(answer)].sum()), logprobs.argmax(axis=-1).tolist() == [*answer]
 
 
@@ -268,6 +345,10 @@ class Engine:
         self._all_rows = False
         self._appends: bool | None = None
         self._rewinds: bool | None = None
+        self._cannot = ""
+        self._head: tuple[str, Any] = ("", ())
+        self._kept: _Kept | None = None
+        self._trap_shift: float | None = None
 
     def load(self, **asked: Any) -> dict[str, Any]:
         """Load a model folder and warm it up with two tokens. One model per process."""
@@ -298,6 +379,7 @@ class Engine:
         self._start = self._bos if self._bos is not None else next(iter(eos_ids), None)
         if asked["fresh_only"]:
             self._appends = self._rewinds = False
+            self._cannot = "a worker died that may have appended to a generator twice"
         return {
             "load_seconds": load_seconds,
             **self._warm_up(),
@@ -356,12 +438,14 @@ class Engine:
 
     def _generator(self, length: int) -> tuple[Any, Any]:
         """A fresh generator: rewinding and appending after generation are refused or wrong on some stacks."""
+        if self._kept is not None:
+            self._kept.generator = None
         params = self._oga.GeneratorParams(self._model)
         # A graph with a fixed KV length works with that length only; our own loop stops earlier.
         params.set_search_options(**{**self._search, "max_length": self._kv_length or length})
         return self._oga.Generator(self._model, params), params
 
-    def choice(self, prompts: list[str], choices: list[str]) -> dict[str, Any]:
+    def choice(self, prompts: list[str], choices: list[str], fast: bool) -> dict[str, Any]:
         """Log-probability of each choice after its prompt: one prompt for all, or one per choice.
 
         One forward pass and its last row where the choices share their prompt and are one token each in context.
@@ -385,7 +469,9 @@ class Engine:
             known: dict[tuple[int, ...], Any] = {}
             for context, (token,) in pairs:
                 if context not in known:
-                    known[context] = self._next_row(context, token, passes)
+                    row = self._kept_row(context, token, passes) if fast and len(read) == 1 else None
+                    row = self._next_row(context, token, passes) if row is None else row
+                    known[context] = _log_softmax(row)
             scored = [_sum(known[context], (token,)) for context, (token,) in pairs]
         elif self._all_rows:
             passes.method = "all_rows"
@@ -396,6 +482,8 @@ class Engine:
         logprobs = [total for total, _ in scored]
         if not all(map(math.isfinite, logprobs)):
             raise RefusedError("non_finite", "the model's logits are not finite numbers")
+        tokens = sum(map(len, read))
+        through = passes.read if passes.method == "kept_prefix" else tokens
         return {
             "logprobs": logprobs,
             "greedy": [greedy for _, greedy in scored],
@@ -404,8 +492,125 @@ class Engine:
             "trap": passes.trap,
             "choice_ids": [list(continuation) for _, continuation in pairs],
             "leading_bos": self._leading_bos(pairs[0][0]),
-            "timing": _timing(sum(map(len, read)), 0, passes.seconds, None, None, wall),
+            "timing": _named(_TIMING, tokens, through, 0, passes.seconds, None, None, wall),
         }
+
+    def share(self, prompts: list[str], choices: list[str], compare: int) -> dict[str, Any]:
+        """Read once what all prompts begin with, for choices with `fast`; compare both ways on some prompts.
+
+        Prompts that cannot be read from there on (choices of several tokens, too long) do not count: their own requests
+        say so.
+        """
+        names = SCHEMA["ops"]["share"][1]
+
+        def nothing(reason: str) -> dict[str, Any]:
+            return _named(names, 0, 0.0, 0, None, None, reason)
+
+        self._kept = None
+        found = self._single_choices(prompts, choices)
+        kept = shared_length([context for context, _ in found], self._all_rows) if len(found) > 1 else 0
+        if self._rewinds is False:
+            return nothing(self._cannot)
+        if len(found) < 2:
+            return nothing("there are no two prompts whose choices are one token each")
+        if not kept:
+            return nothing("the prompts do not begin alike")
+        pairs = [pair for pair in found if self._rest(pair[0], kept)]
+        compare = min(compare, len(pairs))
+        pairs = [pairs[i * (len(pairs) - 1) // max(1, compare - 1)] for i in range(compare)]
+        whole = [self._next_row(*pair, _Passes()) for pair in pairs]
+        if compare and self._trap_shift is None:
+            self._trap_shift = self._shift_of_a_trap(max((context for context, _ in found), key=len))
+        room = min(max(len(context) for context, _ in found) + 2, self._ceiling)
+        self._kept = _Kept(found[0][0][:kept], room)
+        begin = time.perf_counter()
+        self._possible(lambda: self._keep(_Passes()))
+        seconds = time.perf_counter() - begin
+        rows = [self._kept_row(*pair, _Passes()) for pair in pairs]
+        if self._kept is None:
+            return nothing(self._cannot)
+        same = [a.tobytes() == b.tobytes() for a, b in zip(whole, rows) if b is not None]  # noqa: B905
+        return _named(names, kept, seconds, compare, all(same) if same else None, self._trap_shift, None)
+
+    def _single_choices(self, prompts: list[str], choices: list[str]) -> list[tuple[tuple[int, ...], int]]:
+        """Prompts that fit and whose choices are one token each: their ids, and the first choice's."""
+        found = []
+        for prompt in prompts:
+            self._channel.check()
+            self._channel.note("encode")
+            try:
+                pairs = [self._pair(prompt, choice) for choice in choices]
+            except RefusedError as exc:
+                if exc.kind != "bad_prompt":
+                    raise
+                continue
+            if pairs and all(pair[0] == pairs[0][0] and len(pair[1]) == 1 for pair in pairs):
+                context, (token,) = pairs[0]
+                if len(context) <= self._ceiling:
+                    found.append((context, token))
+        return found
+
+    def _rest(self, context: Sequence[int], kept: int) -> int:
+        return rest_length(len(context), kept, self._all_rows and len(context) < self._ceiling)
+
+    def _keep(self, passes: _Passes) -> Any:
+        """The kept prefix's generator, once it has read the prefix."""
+        assert self._kept is not None
+        kept = self._kept
+        if kept.generator is None:
+            generator, _ = self._generator(kept.room)
+            kept.generator = self._forward(generator, kept.ids, passes)
+            passes.read = len(kept.ids)
+        else:
+            kept.generator.rewind_to(len(kept.ids))
+        return kept.generator
+
+    def _kept_row(self, context: tuple[int, ...], token: int, passes: _Passes) -> Any | None:
+        """The logits after `context`, (1, vocab), read from the kept prefix on; None where that is not to be done."""
+        kept = self._kept
+        if kept is None or context[: len(kept.ids)] != kept.ids:
+            return None
+        rest = self._rest(context, len(kept.ids))
+        if not rest or len(kept.ids) + rest > kept.room:
+            return None
+        ids = (*context, token)[len(kept.ids) :][:rest]
+
+        def read() -> Any:
+            # Logits are never read straight after rewinding: they would be neither the old nor the new ones.
+            generator = self._forward(self._keep(passes), ids, passes)
+            if len(kept.ids) + rest > len(context):
+                return _rows(generator.get_output("logits"))[-2:-1]
+            return _last_row(generator.get_logits())
+
+        row = self._possible(read)
+        if row is None:
+            return None
+        passes.method = "kept_prefix"
+        passes.read += rest
+        passes.trap |= is_trap_length(len(context))
+        return _sound(row)
+
+    def _possible(self, ask: Callable[[], T]) -> T | None:
+        """What `ask` gives, which rewinds; None, now and later, where this stack cannot do it."""
+        try:
+            return ask()
+        except (RefusedError, StoppedError):
+            raise
+        except Exception as exc:  # noqa: BLE001  # whatever a stack raises that cannot do it means that it cannot
+            self._kept, self._rewinds, self._cannot = None, False, f"{type(exc).__name__}: {exc}"
+            return None
+
+    def _shift_of_a_trap(self, ids: Sequence[int]) -> float | None:
+        """The largest difference of a logit between a pass of a trap length and one that is a token longer."""
+        length = 129
+        if not self._all_rows or len(ids) <= length:
+            return None
+        generator, _ = self._generator(length + 1)
+        short = _last_row(self._forward(generator, ids[:length], _Passes()).get_logits())
+        del generator
+        generator, _ = self._generator(length + 1)
+        rows = _rows(self._forward(generator, ids[: length + 1], _Passes()).get_output("logits"))
+        return float(np.abs(_sound(short) - _sound(rows)[length - 1]).max())
 
     def _pair(self, context: str, continuation: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Token ids of a prompt and of what follows it, parted as lm-eval parts them.
@@ -416,7 +621,9 @@ class Engine:
         bare = context.rstrip()
         continuation = context[len(bare) :] + continuation
         if bare:
-            head = self._encode(bare)
+            if self._head[0] != bare:  # choices mostly share their prompt
+                self._head = bare, self._encode(bare)
+            head = self._head[1]
             tail = self._encode(bare + continuation)[len(head) :]
         else:
             if self._start is None:
@@ -474,13 +681,15 @@ class Engine:
         context = pairs[0][0]
         shared = len(pairs) > 1 and len(context) > 1 and all(other == context for other, _ in pairs)
         begin = time.perf_counter()
-        rewound = self._rewound_sums(pairs, passes) if shared and self._rewinds is not False else None
+        rewind = shared and self._rewinds is not False
+        rewound = self._possible(lambda: self._rewound_sums(pairs, passes)) if rewind else None
         if rewound is not None and self._rewinds:
             return rewound
         seconds, between = passes.seconds, time.perf_counter()
-        whole = [_sum(self._answer_rows(context, answer, passes), answer) for context, answer in pairs]
+        whole = [_sum(_log_softmax(self._answer_rows(context, answer, passes)), answer) for context, answer in pairs]
         if rewound is not None:
             self._rewinds = all(abs(a[0] - b[0]) < _REWIND_TOLERANCE for a, b in zip(whole, rewound))  # noqa: B905
+            self._cannot = "a generator that was rewound gave other log-probabilities than a fresh one"
         # The item took as long as by the one way that all others will go.
         if rewound is not None and self._rewinds:
             passes.seconds, passes.aside = seconds, time.perf_counter() - between
@@ -490,27 +699,21 @@ class Engine:
 
     def _rewound_sums(
         self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], passes: _Passes
-    ) -> list[tuple[float, bool]] | None:
-        """The sums with the shared prompt read once; None where this stack cannot do it."""
+    ) -> list[tuple[float, bool]]:
+        """The sums with the shared prompt read once."""
         context = pairs[0][0]
         # What follows has two tokens at least, and the prompt's part no trap length: rows are then those of one pass.
         kept = len(context) - 1
         kept -= is_trap_length(kept)
         sums = []
-        try:
-            generator, _ = self._generator(len(context) + max(len(answer) for _, answer in pairs))
-            self._forward(generator, context[:kept], passes)
-            for place, (_, answer) in enumerate(pairs):
-                if place:
-                    generator.rewind_to(kept)
-                self._forward(generator, (*context[kept:], *answer), passes)
-                rows = _rows(generator.get_output("logits"))[len(context) - kept - 1 : -1]
-                sums.append(_sum(_sound(rows), answer))
-        except (RefusedError, StoppedError):
-            raise
-        except Exception:  # noqa: BLE001  # whatever a stack raises that cannot do it means that it cannot
-            self._rewinds = False
-            return None
+        generator, _ = self._generator(len(context) + max(len(answer) for _, answer in pairs))
+        self._forward(generator, context[:kept], passes)
+        for place, (_, answer) in enumerate(pairs):
+            if place:
+                generator.rewind_to(kept)
+            self._forward(generator, (*context[kept:], *answer), passes)
+            rows = _rows(generator.get_output("logits"))[len(context) - kept - 1 : -1]
+            sums.append(_sum(_log_softmax(_sound(rows)), answer))
         return sums
 
     def _last_rows_only(
@@ -542,7 +745,7 @@ class Engine:
                     self._forward(generator, ids, passes)
                     passes.trap |= is_trap_length(len(ids))
                 rows.append(_sound(_last_row(generator.get_logits())))
-            scored.append(_sum(np.concatenate(rows), answer))
+            scored.append(_sum(_log_softmax(np.concatenate(rows)), answer))
         return scored
 
     def _appending_is_exact(self) -> bool:
@@ -572,8 +775,8 @@ class Engine:
             raise RefusedError("does_not_fit", f"{what} has {tokens} tokens{room}; the model takes {self._ceiling}")
         return tokens
 
-    def generate(self, prompt: str, until: list[str], max_new_tokens: int) -> dict[str, Any]:
-        """Greedy text until EOS, a stop string, the budget, or the model's context ends."""
+    def generate(self, prompt: str, until: list[str], max_new_tokens: int, max_seconds: float | None) -> dict[str, Any]:
+        """Greedy text until EOS, a stop string, the budget, the model's context, or the item's time ends."""
         if max_new_tokens < 1:
             raise RefusedError("bad_request", "max_new_tokens is below 1")
         self._channel.note("encode")
@@ -586,10 +789,9 @@ class Engine:
         before = time.perf_counter()
         generator.append_tokens(ids)
         prefill = time.perf_counter() - before
-        if _broken(_last_row(generator.get_logits())):
-            raise RefusedError("non_finite", "the model's logits are not finite numbers")
         self._channel.note("decode")
-        new, finish, first, last = self._decode_loop(generator, tokens, budget, until)
+        stop_at = math.inf if max_seconds is None else begin + max_seconds
+        new, finish, first, last = self._decode_loop(generator, tokens, budget, until, stop_at)
         if finish == "budget" and budget < max_new_tokens:
             finish = "context"
         end = time.perf_counter()
@@ -602,11 +804,11 @@ class Engine:
             "ids": new,
             "finish": finish if cut is None else "stop",
             "leading_bos": self._leading_bos(ids),
-            "timing": _timing(tokens, len(new), prefill, first - before, decode, end - begin),
+            "timing": _named(_TIMING, tokens, tokens, len(new), prefill, first - before, decode, end - begin),
         }
 
     def _decode_loop(
-        self, generator: Any, tokens: int, budget: int, until: list[str]
+        self, generator: Any, tokens: int, budget: int, until: list[str], stop_at: float
     ) -> tuple[list[int], str, float, float]:
         """New ids without EOS, why it ended, and the clock after the first and after the last counted token.
 
@@ -617,6 +819,11 @@ class Engine:
         new: list[int] = []
         first = last = 0.0
         while True:
+            place = len(new)
+            looks = place < _LOOK_FIRST or place % _LOOK_EVERY == 0 or place + 1 == budget or 0 in self._eos
+            if looks and _broken(_last_row(generator.get_logits())):
+                message = f"the model's logits are not finite numbers at token {place + 1} of the answer"
+                raise RefusedError("non_finite", message)
             generator.generate_next_token()
             now = time.perf_counter()
             first = first or now
@@ -636,19 +843,35 @@ class Engine:
                 return new, "budget", first, last
             if generator.is_done():
                 return new, "eos", first, last
+            if now >= stop_at:
+                return new, "time", first, last
             self._channel.check()
             if time.monotonic() - self._channel.noted >= _NOTE_SECONDS:
                 self._channel.note("decode", len(new), self._decode(new[-_TAIL_TOKENS:])[-_TAIL_CHARS:])
 
     def close(self) -> None:
         """Give the model back in order; some stacks crash when it is left to the end of the process."""
+        self._kept = None
         self._tokenizer = None
         self._model = None
         gc.collect()
 
 
-def _timing(*values: float | None) -> dict[str, float | None]:
-    return {field.partition(":")[0]: value for field, value in zip(_TIMING.split(), values, strict=True)}
+def _named(fields: str, *values: Any) -> dict[str, Any]:
+    """Values under the names that the schema gives them, in its order."""
+    return {field.partition(":")[0]: value for field, value in zip(fields.split(), values, strict=True)}
+
+
+def devices() -> dict[str, Any]:
+    """What onnxruntime, beside OGA, has and sees. A run never imports it: it may bring another native library."""
+    try:
+        ort = importlib.import_module("onnxruntime")
+        providers = [str(name) for name in ort.get_available_providers()]
+        seen = ort.get_ep_devices() if hasattr(ort, "get_ep_devices") else ()
+        words = [f"{one.ep_name}, {one.device.vendor or one.ep_vendor}, {one.device.type.name}" for one in seen]
+    except Exception as exc:  # noqa: BLE001  # a broken native package may raise anything
+        return {"providers": [], "devices": [], "error": f"{type(exc).__name__}: {exc}"}
+    return {"providers": providers, "devices": words, "error": None}
 
 
 def _packages() -> dict[str, str]:
@@ -707,8 +930,9 @@ def _fields(body: dict[str, Any], *, oga: bool) -> dict[str, Any]:
 def serve(channel: Channel, oga: Any) -> None:
     """Answer requests one after the other until shutdown or the end of stdin."""
     engine = Engine(oga, channel)
-    handlers: dict[str, Callable[..., dict[str, Any]]] = {"schema": lambda: {"schema": SCHEMA}}
-    handlers |= {"load": engine.load, "encode": engine.encode, "choice": engine.choice, "generate": engine.generate}
+    handlers: dict[str, Callable[..., dict[str, Any]]] = {"schema": lambda: {"schema": SCHEMA}, "devices": devices}
+    handlers |= {"load": engine.load, "encode": engine.encode, "share": engine.share}
+    handlers |= {"choice": engine.choice, "generate": engine.generate}
     try:
         while True:
             body = channel.requests.get()

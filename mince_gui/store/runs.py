@@ -7,11 +7,11 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import psutil
 
@@ -96,7 +96,19 @@ class StoredItem:
     method: str | None
     finish: str | None
     leading_bos: int | None
+    read_tokens: int | None
+    repeats: int | None
+    memory_bytes: int | None
     scores: Mapping[str, tuple[float, float]]
+
+
+class DoneItem(NamedTuple):
+    """What a resume must know of an item that is done: see the table `run_items`."""
+
+    position: int
+    item_key: str
+    prompt_sha256: str | None
+    capped: bool
 
 
 def create(ws: Workspace, plan: NewRun, subset: FrozenSubset) -> str:
@@ -201,6 +213,15 @@ def set_conditions(ws: Workspace, run_id: str, conditions: Mapping[str, Any]) ->
         db.execute("UPDATE runs SET conditions = ? WHERE run_id = ?", (json.dumps(dict(conditions)), run_id))
 
 
+def conditions_of_others(ws: Workspace, run_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(run id, conditions) of every other run whose model was loaded, newest first."""
+    rows = ws.db.execute(
+        "SELECT run_id, conditions FROM runs WHERE conditions IS NOT NULL AND run_id != ? ORDER BY created_at DESC",
+        (run_id,),
+    )
+    return ((row["run_id"], json.loads(row["conditions"])) for row in rows)
+
+
 def set_state(ws: Workspace, run_id: str, state: Literal["running", "paused"]) -> None:
     """Running or paused."""
     with ws.writing() as db:
@@ -220,11 +241,12 @@ _ADD_ITEM = """
 INSERT INTO run_items (
     run_id, position, item_key, category, state, text, picked, logprobs, extracted, expected, prompt_sha256,
     prompt_tokens, output_tokens, prefill_seconds, first_token_seconds, decode_seconds, wall_seconds, elapsed_seconds,
-    capped, attempts, cause, finished_at, method, finish, greedy, leading_bos
+    capped, attempts, cause, finished_at, method, finish, greedy, leading_bos, read_tokens, repeats, memory_bytes
 ) VALUES (
     :run_id, :position, :item_key, :category, :state, :text, :picked, :logprobs, :extracted, :expected, :prompt_sha256,
     :prompt_tokens, :output_tokens, :prefill_seconds, :first_token_seconds, :decode_seconds, :wall_seconds,
-    :elapsed_seconds, :capped, :attempts, :cause, :finished_at, :method, :finish, :greedy, :leading_bos
+    :elapsed_seconds, :capped, :attempts, :cause, :finished_at, :method, :finish, :greedy, :leading_bos, :read_tokens,
+    :repeats, :memory_bytes
 )
 """
 
@@ -265,6 +287,9 @@ def add_item(ws: Workspace, run_id: str, result: ItemResult, elapsed_seconds: fl
             "finish": result.finish or None,
             "greedy": json.dumps(list(result.greedy)) if result.greedy else None,
             "leading_bos": result.leading_bos,
+            "read_tokens": timing.read_tokens if timing else None,
+            "repeats": result.repeats,
+            "memory_bytes": result.memory_bytes,
         }
         db.execute(_ADD_ITEM, values)
         if scored is not None:
@@ -395,10 +420,21 @@ def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:
             method=row["method"],
             finish=row["finish"],
             leading_bos=row["leading_bos"],
+            read_tokens=row["read_tokens"],
+            repeats=row["repeats"],
+            memory_bytes=row["memory_bytes"],
             scores=scores.get(row["position"], {}),
         )
         for row in rows.values()
     ]
+
+
+def done_items(ws: Workspace, run_id: str) -> dict[int, DoneItem]:
+    """The done items by position; of a large run many times faster than `items`."""
+    rows = ws.db.execute(
+        "SELECT position, item_key, prompt_sha256, capped FROM run_items WHERE run_id = ? AND state = 'done'", (run_id,)
+    )
+    return {position: DoneItem(position, key, sha256, bool(capped)) for position, key, sha256, capped in rows}
 
 
 def subset_of(ws: Workspace, run: StoredRun) -> FrozenSubset:

@@ -1,6 +1,6 @@
 """The workspace's tables, and how an older workspace gets them."""
 
-VERSION = 2
+VERSION = 3
 
 TABLES = """
 -- One imported per-item log: one model on one benchmark in one evaluation.
@@ -130,9 +130,12 @@ CREATE TABLE run_items (
     cause                TEXT,             -- why missing
     finished_at          TEXT NOT NULL,
     method               TEXT,             -- how choices were scored, see run; NULL for text, and before schema 2
-    finish               TEXT,             -- why text ended: eos, stop, budget, context
+    finish               TEXT,             -- why text ended: eos, stop, budget, context, time
     greedy               TEXT,             -- JSON list, per choice: what greedy decoding would write
     leading_bos          INTEGER,          -- BOS tokens that the prompt begins with; NULL = not known
+    read_tokens          INTEGER,          -- tokens that went through the model: fewer than the prompt's in fast mode
+    repeats              INTEGER,          -- period (tokens) of an endless repetition that the text ends in
+    memory_bytes         INTEGER,          -- resident memory of the worker after the item
     PRIMARY KEY (run_id, position),
     UNIQUE (run_id, item_key)
 ) WITHOUT ROWID;
@@ -151,6 +154,18 @@ CREATE TABLE controls (
     control    TEXT NOT NULL CHECK (control IN ('run', 'pause', 'stop', 'skip')),
     asked_at   TEXT NOT NULL,
     taken_at   TEXT
+);
+
+-- Runs to be made, one after the other; each keeps its own end.
+CREATE TABLE queue (
+    entry_id  INTEGER PRIMARY KEY,         -- also the order
+    run_order TEXT NOT NULL,               -- JSON: app.run.RunOrder
+    run_id    TEXT REFERENCES runs ON DELETE SET NULL,   -- NULL until its turn has come
+    state     TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'ended')),
+    cause     TEXT,                        -- base.events.Cause; NULL until ended
+    detail    TEXT NOT NULL DEFAULT '',
+    added_at  TEXT NOT NULL,
+    ended_at  TEXT
 );
 
 -- Stored full-benchmark scores that are not runs of this workspace.
@@ -177,6 +192,21 @@ ALTER TABLE run_items ADD COLUMN method TEXT;
 ALTER TABLE run_items ADD COLUMN finish TEXT;
 ALTER TABLE run_items ADD COLUMN greedy TEXT;
 ALTER TABLE run_items ADD COLUMN leading_bos INTEGER;
-"""
+""",
+    2: """
+ALTER TABLE run_items ADD COLUMN read_tokens INTEGER;
+ALTER TABLE run_items ADD COLUMN repeats INTEGER;
+ALTER TABLE run_items ADD COLUMN memory_bytes INTEGER;
+CREATE TABLE queue (
+    entry_id  INTEGER PRIMARY KEY,
+    run_order TEXT NOT NULL,
+    run_id    TEXT REFERENCES runs ON DELETE SET NULL,
+    state     TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'ended')),
+    cause     TEXT,
+    detail    TEXT NOT NULL DEFAULT '',
+    added_at  TEXT NOT NULL,
+    ended_at  TEXT
+);
+""",
 }
 """What makes a workspace of that version one of the next."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
+
+import orjson
 
 from mince_gui.base.errors import InputError
 
@@ -15,8 +17,31 @@ _DEEPEST = 100
 
 def parse_object(raw: bytes, where: str, remedy: str) -> dict[str, Any]:
     """The JSON object in `raw`. `where` names file and line. Raises InputError with `remedy`."""
+    value = _quickly(raw)
+    if value is None:
+        value = _carefully(raw, where, remedy)
+    if not isinstance(value, dict):
+        raise InputError(f"{where} holds no JSON object.", remedy)
+    if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _too_deep(value):
+        raise InputError(f"{where} nests more than {_DEEPEST} lists and objects into each other.", remedy)
+    return value
+
+
+def _quickly(raw: bytes) -> Any:
+    """The value of ordinary JSON, several times faster; None where the careful way must tell what it is.
+
+    orjson refuses what `json` does (NaN, infinities) and lone surrogates; whole numbers beyond 64 bits it makes floats.
+    """
     try:
-        value = json.loads(raw.decode("utf-8-sig"), parse_constant=_no_constant, parse_float=_finite, parse_int=_short)
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+    return None if any(type(part) is float for level in _levels(value) for part in level) else value
+
+
+def _carefully(raw: bytes, where: str, remedy: str) -> Any:
+    try:
+        return json.loads(raw.decode("utf-8-sig"), parse_constant=_no_constant, parse_float=_finite, parse_int=_short)
     except UnicodeDecodeError as error:
         raise InputError(f"{where} is not UTF-8 text (byte {error.start}).", remedy) from error
     except json.JSONDecodeError as error:
@@ -25,17 +50,18 @@ def parse_object(raw: bytes, where: str, remedy: str) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not valid JSON: {error}.", remedy) from error
-    if not isinstance(value, dict):
-        raise InputError(f"{where} holds no JSON object.", remedy)
-    if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _too_deep(value):
-        raise InputError(f"{where} nests more than {_DEEPEST} lists and objects into each other.", remedy)
-    return value
 
 
 def _too_deep(value: Any) -> bool:
     """Whether hashing or writing the value would come near the interpreter's own limit."""
+    return any(depth == _DEEPEST for depth, _ in enumerate(_levels(value)))
+
+
+def _levels(value: Any) -> Iterator[list[Any]]:
+    """The value itself, then what lies in it, then what lies in that, and so on."""
     level = [value]
-    for _ in range(_DEEPEST):
+    while level:
+        yield level
         inner: list[Any] = []
         for entry in level:
             if isinstance(entry, dict):
@@ -43,9 +69,6 @@ def _too_deep(value: Any) -> bool:
             elif isinstance(entry, list):
                 inner += entry
         level = inner
-        if not level:
-            return False
-    return True
 
 
 def _no_constant(name: str) -> NoReturn:

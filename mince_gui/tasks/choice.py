@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -46,19 +47,24 @@ class MultipleChoice(Declared[ChoicePrompt]):
         Fewer examples than `shots` are used where the topic has no more; none at all is refused with InputError.
         With a chat template the answers follow without a blank, as in lm-eval, and there is no shared prefix.
         """
-        asked, turns = self.prompt, []
+        asked = self.prompt
         topic = asked.topic or (text_field(doc, self.of.data.shown_by) if self.of.data.shown_by else "")
+        turns, prefix = _before(_Same(self, fewshot), topic)
+        own = Turn("user", asked.question(doc))
+        answers = tuple(asked.choices(doc))
+        if render is not None:
+            return Request("choice", to_prompt([*turns, own], render), choices=answers)
+        return Request("choice", prefix + own.content, tuple(f" {answer}" for answer in answers), prefix=prefix)
+
+    def before(self, topic: str, fewshot: Sequence[Doc]) -> list[Turn]:
+        """What is said before an item's own question. Raises InputError as `request` does."""
+        asked, turns = self.prompt, []
         if asked.about:
             turns.append(Turn("system", asked.about.format(topic=topic.replace("_", " "))))
         for shot in self._shots_for(topic, fewshot):
             turns.append(Turn("user", asked.question(shot), " "))
             turns.append(Turn("assistant", asked.choices(shot)[asked.gold(shot)], "\n\n"))
-        own = Turn("user", asked.question(doc))
-        answers = tuple(asked.choices(doc))
-        if render is not None:
-            return Request("choice", to_prompt([*turns, own], render), choices=answers)
-        prefix = to_prompt(turns, None)
-        return Request("choice", prefix + own.content, tuple(f" {answer}" for answer in answers), prefix=prefix)
+        return turns
 
     def _shots_for(self, topic: str, fewshot: Sequence[Doc]) -> list[Doc]:
         if not self.shots:
@@ -95,6 +101,27 @@ class MultipleChoice(Declared[ChoicePrompt]):
             extracted={"none": answers[answer.picked]},
             expected=answers[gold],
         )
+
+
+class _Same:
+    """A task with few-shot docs, under their identity: docs cannot be hashed, and one topic's are one object."""
+
+    def __init__(self, task: MultipleChoice, fewshot: Sequence[Doc]) -> None:
+        self.task = task
+        self.fewshot = fewshot
+
+    def __hash__(self) -> int:
+        return id(self.fewshot)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.task is self.task and other.fewshot is self.fewshot
+
+
+@lru_cache(maxsize=128)
+def _before(same: _Same, topic: str) -> tuple[tuple[Turn, ...], str]:
+    """The turns before an item's own question, and their plain text: made once a topic, for thousands of items."""
+    turns = tuple(same.task.before(topic, same.fewshot))
+    return turns, to_prompt(turns, None)
 
 
 def _likeliest_by_character(answers: Sequence[str], logprobs: Sequence[float]) -> int:

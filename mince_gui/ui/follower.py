@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from mince_gui.base.events import Ended, Event, ItemDone, Progress, Started, War
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
 from mince_gui.store import runs as stored_runs
+from mince_gui.store.faults import WorkspaceError
 from mince_gui.store.runs import StoredRun
 from mince_gui.ui.bridge import DefectError
 from mince_gui.ui.snapshot import Snapshot, Trail
@@ -202,15 +202,15 @@ class RunFollower(QObject):
                             self.snapshot.emit(found)
                         over = run.state in ("ended", "interrupted")
                         stop.wait(_REST_SECONDS if over else _POLL_SECONDS)
+            except WorkspaceError as exc:
+                failures += 1
+                if exc.kind != "busy" or failures == _TRIES:
+                    self._lost.emit(stop, exc)
+                    return
+                stop.wait(_POLL_SECONDS)
             except MinceError as exc:
                 self._lost.emit(stop, exc)
                 return
-            except sqlite3.OperationalError as exc:
-                failures += 1
-                if failures == _TRIES:
-                    self._lost.emit(stop, DefectError(exc))
-                    return
-                stop.wait(_POLL_SECONDS)
             except Exception as exc:  # noqa: BLE001 - a thread's boundary: what escapes here would be lost
                 self._lost.emit(stop, DefectError(exc))
                 return

@@ -20,6 +20,7 @@ from mince_gui.store.logs import StoredLog
 from mince_gui.store.runs import StoredRun
 
 if TYPE_CHECKING:
+    from mince_gui.app.run import RunOrder
     from mince_gui.report import Report
     from mince_gui.sizing.types import SizingResult
     from mince_gui.store.subsets import StoredPack, StoredSubset
@@ -197,16 +198,16 @@ def judge(workspace: Path, run: StoredRun) -> Judged:
 
 @dataclass(frozen=True)
 class RunChoices:
-    """What a run can be asked for: model folders known from earlier runs, packs, and how long items took.
+    """What a run can be asked for: model folders known from earlier runs, packs, and registered runtimes by name.
 
-    `seconds` maps (model folder, benchmark) to seconds per item; `tasks` maps a pack's name to the tasks that can ask
-    its items, the default first (one alone where the pack carries logged prompts).
+    `tasks` maps a pack's name to the tasks that can ask its items, the default first (one alone where the pack carries
+    logged prompts).
     """
 
     models: tuple[tuple[str, Path], ...]
     packs: tuple[StoredPack, ...]
-    seconds: Mapping[tuple[str, str], float]
     tasks: Mapping[str, tuple[str, ...]]
+    runtimes: tuple[str, ...] = ()
 
 
 def run_choices(workspace: Path) -> RunChoices:
@@ -218,13 +219,11 @@ def run_choices(workspace: Path) -> RunChoices:
     with Workspace(workspace) as ws:
         known = stored_runs.runs(ws)
         packs = stored_subsets.packs(ws)
+        external = ws.db.execute("SELECT name FROM runtimes WHERE kind = 'external' ORDER BY name")
+        runtimes = tuple(str(row["name"]) for row in external)
     folders: dict[Path, str] = {}
-    seconds: dict[tuple[str, str], float] = {}
     for run in known:
         folders.setdefault(run.plan.model_dir, run.plan.model)
-        if run.done:
-            place = (str(run.plan.model_dir), run.plan.benchmark)
-            seconds.setdefault(place, run.elapsed_seconds / (run.done + run.missing))
     try:
         own = demo.model_dir()
         folders.setdefault(own, "demo model")
@@ -232,4 +231,15 @@ def run_choices(workspace: Path) -> RunChoices:
         # An installation without the demo offers what it has.
         pass
     there = tuple((name, folder) for folder, name in folders.items() if folder.is_dir())
-    return RunChoices(there, tuple(packs), seconds, {pack.name: pack_tasks(pack) for pack in packs})
+    return RunChoices(there, tuple(packs), {pack.name: pack_tasks(pack) for pack in packs}, runtimes)
+
+
+def forecast(workspace: Path, order: RunOrder) -> str:
+    """How long a run that is asked for would take, in words; empty where the run could not even be created."""
+    from mince_gui.app import estimate
+
+    try:
+        return estimate.forecast(workspace, order).words
+    except MinceError:
+        # What is wrong is said when the run is started.
+        return ""

@@ -78,6 +78,7 @@ def verdict(item: StoredItem) -> tuple[str, str]:
     if not trials:
         return "not scored", "muted:none"
     cut = ", cut" if item.capped else ", empty" if is_empty(item.text) else ""
+    cut += ", repeating" if item.repeats is not None else ""
     if passed == trials:
         return f"right{cut}", "good"
     return (f"wrong{cut}", "bad") if passed == 0 else (f"{passed:g} of {trials:g}{cut}", "warn")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from mince_gui.app.summary import median, prefill_rate
+from mince_gui.app.timing import decode_rate, prefill_rate
 from mince_gui.benchmarks import Benchmark
 from mince_gui.logs.types import FloatArray
 from mince_gui.report import approximate_ratio_interval, finite_population_interval
@@ -37,7 +38,8 @@ class Snapshot:
 
     `points` maps a metric to rows (done, percent, low, high); `first_tokens`, `decode_rates` and `prefills` have
     rows (number of the item, value). Times in seconds, rates in tokens per second. `choices`: answers are weighed, not
-    written; no prefill rate is known where they have several tokens.
+    written; no prefill rate is known where they have several tokens. `memory_bytes` is the worker's after the latest
+    item, None where the system does not tell.
     """
 
     run: StoredRun
@@ -57,6 +59,7 @@ class Snapshot:
     decode_rates: FloatArray
     prefills: FloatArray
     choices: bool
+    memory_bytes: int | None
 
     @property
     def live(self) -> bool:
@@ -101,6 +104,7 @@ class Trail:
         self._decode: list[tuple[int, float]] = []
         self._prefill: list[tuple[int, float]] = []
         self._choices = False
+        self._memory: int | None = None
         self.count = 0
         self.done = 0
         self.answers = Answers()
@@ -112,8 +116,9 @@ class Trail:
             self.count += 1
             self.last = max(self.last, item.position)
             self.answers = self.answers.counting(
-                text=item.text, cause=item.cause, capped=item.capped, finish=item.finish
+                text=item.text, cause=item.cause, capped=item.capped, finish=item.finish, repeats=item.repeats
             )
+            self._memory = self._memory if item.memory_bytes is None else item.memory_bytes
             if item.state != "done":
                 continue
             self.done += 1
@@ -131,10 +136,10 @@ class Trail:
         self._choices = self._choices or item.text is None
         if item.first_token_seconds is not None:
             self._first.append((self.done, item.first_token_seconds))
-        if item.output_tokens and item.output_tokens > 1 and item.decode_seconds:
-            self._decode.append((self.done, (item.output_tokens - 1) / item.decode_seconds))
-        if (rate := prefill_rate(item)) is not None:
-            self._prefill.append((self.done, rate))
+        if (written := decode_rate(item)) is not None:
+            self._decode.append((self.done, written))
+        if (read := prefill_rate(item)) is not None:
+            self._prefill.append((self.done, read))
 
     def scores(self, full: Mapping[str, float]) -> tuple[Score, ...]:
         """Running scores, in the benchmark's order of metrics."""
@@ -151,15 +156,20 @@ class Trail:
     def facts(self) -> dict[str, Any]:
         """The fields of a Snapshot that come from the trail."""
         return {
-            "first_token_seconds": median([value for _, value in self._first]),
-            "decode_rate": median([value for _, value in self._decode]),
-            "prefill_rate": median([value for _, value in self._prefill]),
+            "first_token_seconds": _median(self._first),
+            "decode_rate": _median(self._decode),
+            "prefill_rate": _median(self._prefill),
             "points": {name: np.array(kept.points).reshape(-1, 4) for name, kept in self._sums.items()},
             "first_tokens": _pairs(self._first),
             "decode_rates": _pairs(self._decode),
             "prefills": _pairs(self._prefill),
             "choices": self._choices,
+            "memory_bytes": self._memory,
         }
+
+
+def _median(values: Sequence[tuple[int, float]]) -> float | None:
+    return statistics.median(value for _, value in values) if values else None
 
 
 def _pairs(values: Sequence[tuple[int, float]]) -> FloatArray:

@@ -16,7 +16,7 @@ from mince_gui.app.listings import show_run
 from mince_gui.app.reference import typed_in
 from mince_gui.app.report import compute
 from mince_gui.app.run import RunOrder, create, execute
-from mince_gui.app.summary import conditions_of, methods_of, prefill_rates
+from mince_gui.app.summary import conditions_of, methods_of
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.events import Event, ItemDone
@@ -172,7 +172,8 @@ def test_answers_that_hit_the_budget_are_counted_and_the_budget_is_told(prepared
     assert (summary.answers.budget, summary.answers.capped, summary.answers.by_ceiling) == (2, 3, 0)
     told = summary.to_json()
     assert told["answers"] == {
-        "token_budget": 2, "capped": 3, "capped_by_ceiling": 0, "empty": 0, "does_not_fit": 0,
+        "token_budget": 2, "capped": 3, "capped_by_ceiling": 0, "cut_by_time": 0, "repeating": 0, "empty": 0,
+        "does_not_fit": 0,
     }  # fmt: skip
     assert told["capped"] == 3
     assert told["asking"]["token budget"] == "2 new tokens per answer (as asked for)"
@@ -237,11 +238,6 @@ def _stored(**changed: Any) -> StoredItem:
     facts: dict[str, Any] = dict.fromkeys(field.name for field in dataclasses.fields(StoredItem))
     facts |= {"state": "done", "prompt_tokens": 100, "prefill_seconds": 0.5, **changed}
     return StoredItem(**facts)
-
-
-def test_choices_of_several_tokens_have_no_prefill_rate() -> None:
-    items = [_stored(method=method) for method in (None, "last_logits", "row_before", "all_rows", "fresh")]
-    assert prefill_rates(items) == (200.0, 200.0, 200.0)
 
 
 def test_choices_that_an_older_version_scored_are_counted_as_not_recorded() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.events import ignore
-from mince_gui.run import ItemResult, RunConditions, RunItem, RunnerSettings, bundled_runtime, run_items
+from mince_gui.run import ItemResult, Place, RunConditions, RunItem, RunnerSettings, bundled_runtime, run_items
 from mince_gui.run.types import Control
 from mince_gui.tasks import Answer, Scored, Task, get, load_template
 
@@ -107,7 +107,7 @@ class _Sink:
     stored: list[RunConditions] = field(default_factory=list)
     questioned: list[str] = field(default_factory=list)
 
-    def item(self, result: ItemResult) -> None:
+    def item(self, result: ItemResult, elapsed_seconds: float) -> None:
         self.results.append(result)
         one = self.asked[result.key]
         if result.key in _ALWAYS or not one.is_answered_by(result):
@@ -117,6 +117,9 @@ class _Sink:
 
     def conditions(self, conditions: RunConditions) -> None:
         self.stored.append(conditions)
+
+    def place(self, place: Place) -> None:
+        raise AssertionError(place)
 
     def control(self) -> Control:
         return "run"

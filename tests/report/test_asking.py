@@ -23,17 +23,20 @@ def _lines(conditions: dict[str, Any] | None = None, **given: Any) -> dict[str, 
 def _counted(*items: dict[str, Any]) -> Answers:
     answers = Answers(256)
     for item in items:
-        answers = answers.counting(**{"text": "7", "cause": None, "capped": False, "finish": "eos", **item})
+        answers = answers.counting(
+            **{"text": "7", "cause": None, "capped": False, "finish": "eos", "repeats": None, **item}
+        )
     return answers
 
 
 def test_each_answer_is_counted_under_what_became_of_it() -> None:
     answers = _counted(
         {}, {"capped": True, "finish": "budget"}, {"capped": True, "finish": "context"}, {"text": ""},
+        {"capped": True, "finish": "time"}, {"repeats": 3}, {"capped": True, "finish": "budget", "repeats": 1},
         {"text": " \n\t"}, {"text": None, "finish": None, "cause": "does_not_fit: 9000 tokens, the ceiling is 4096"},
         {"text": None, "finish": None, "cause": "skipped by the user"}, {"text": None, "finish": None},
     )  # fmt: skip
-    assert answers == Answers(budget=256, capped=2, by_ceiling=1, empty=2, not_fitting=1)
+    assert answers == Answers(budget=256, capped=3, by_ceiling=1, by_time=1, repeating=2, empty=2, not_fitting=1)
 
 
 def test_a_cap_whose_kind_was_not_kept_is_not_said_to_be_the_ceilings() -> None:
@@ -45,11 +48,13 @@ def test_counts_of_zero_are_not_said() -> None:
 
 
 def test_the_words_of_a_count_name_budget_and_ceiling() -> None:
-    words = Answers(budget=1280, capped=3, by_ceiling=1, empty=1, not_fitting=2).words()
+    words = Answers(budget=1280, capped=3, by_ceiling=1, by_time=2, repeating=1, empty=1, not_fitting=2).words()
     assert [short for short, _ in words] == [
-        "3 capped at 1,280 tokens (1 by the model's ceiling)", "1 empty", "2 do not fit",
+        "3 capped at 1,280 tokens (1 by the model's ceiling)", "2 cut by time", "1 repeating", "1 empty",
+        "2 do not fit",
     ]  # fmt: skip
-    assert words[2][1] == "2 prompts do not fit the model's ceiling: missing, never cut."
+    assert words[2][1].startswith("1 answer ends in the same words over and over")
+    assert words[4][1] == "2 prompts do not fit the model's ceiling: missing, never cut."
 
 
 def test_items_with_fewer_examples_are_counted_beside_the_most() -> None:
@@ -99,7 +104,16 @@ def test_parity_is_promised_for_one_pass_over_the_last_position_alone() -> None:
     )
     mixed = _lines(methods={"last_logits": 9, "fresh": 3})["choices scored by"]
     assert "fresh (3 items)" in mixed
-    assert "only: not for 3 items" in mixed
+    assert "kept_prefix, last_logits and row_before only: not for 3 items" in mixed
+
+
+def test_fast_timing_promises_parity_and_tells_what_its_probe_found() -> None:
+    probe = "on: bit-identical logits for 9 prompts of 3 groups that keep 61 to 65 tokens"
+    told = _lines({"fast_probe": probe}, methods={"kept_prefix": 90, "last_logits": 10})
+    assert "bit-identical" in told["choices scored by"]
+    assert told["choices scored by"].endswith("Parity with lm-eval is promised for this.")
+    assert told["fast timing"] == probe
+    assert "fast timing" not in _lines({"fast_probe": ""})
 
 
 def test_the_ifeval_items_of_a_random_letter_are_named_where_the_run_holds_them() -> None:
@@ -141,7 +155,7 @@ def test_every_document_tells_how_it_was_asked_and_what_became_of_the_answers(ma
         "task": "ifeval", "examples": 0, "system_prompt": "Be <brief> | @all", "chat_template": "t.jinja",
         "chat_template_sha256": "cd" * 32, "thinking_off": True, "bos_check": "BOS is doubled", "token_check": "equal",
     }  # fmt: skip
-    answers = Answers(budget=1280, capped=3, by_ceiling=1, empty=2, not_fitting=4)
+    answers = Answers(budget=1280, capped=3, by_ceiling=1, by_time=5, repeating=6, empty=2, not_fitting=4)
     report = build(
         make_run(conditions={**run.conditions, **told}, answers=answers, methods={"fresh": 250}),
         own_full=None,
@@ -154,11 +168,12 @@ def test_every_document_tells_how_it_was_asked_and_what_became_of_the_answers(ma
         assert "4 prompts do not fit" in text
     assert "<brief>" not in page
     row = next(csv.DictReader(io.StringIO(sheet)))
-    counts = [row[f"items_{name}"] for name in ("capped", "capped_by_ceiling", "empty", "not_fitting")]
-    assert (counts, row["token_budget"]) == (["3", "1", "2", "4"], "1280")
+    names = ("capped", "capped_by_ceiling", "cut_by_time", "repeating", "empty", "not_fitting")
+    assert ([row[f"items_{name}"] for name in names], row["token_budget"]) == (["3", "1", "5", "6", "2", "4"], "1280")
     body = json.loads(json_text(report))
     assert body["answers"] == {
-        "token_budget": 1280, "capped": 3, "capped_by_ceiling": 1, "empty": 2, "does_not_fit": 4,
+        "token_budget": 1280, "capped": 3, "capped_by_ceiling": 1, "cut_by_time": 5, "repeating": 6, "empty": 2,
+        "does_not_fit": 4,
     }  # fmt: skip
     assert (body["capped"], body["methods"]) == (3, {"fresh": 250})
     assert body["asking"]["system prompt"] == "Be <brief> | @all"

@@ -312,6 +312,25 @@ def test_a_full_run_of_another_device_or_untimed_never_enters(
     assert "stimated" in given.words
 
 
+def test_a_full_run_in_standard_mode_makes_no_measured_speedup_of_a_fast_subset(
+    make_run: MakeRun, make_own: MakeReference
+) -> None:
+    run = make_run()
+    fast = make_run(device_key="machine-a/bundled/fast", conditions={**run.conditions, "timing": "fast"})
+    speed = build(fast, own_full=make_own(timing="standard"), other=None).speedup
+    assert speed.kind == "estimate"
+    assert "The full run was timed in standard mode, this run in fast mode" in speed.words
+    assert build(run, own_full=make_own(timing="standard"), other=None).speedup.kind == "measured"
+
+
+def test_items_that_were_timed_in_two_modes_make_no_speedup(make_run: MakeRun) -> None:
+    run = make_run()
+    mixed = make_run(conditions={**run.conditions, "changed": ["timing"]}, wall_seconds=None)
+    speed = build(mixed, own_full=None, other=None).speedup
+    assert (speed.kind, speed.factor, speed.full_seconds) == ("none", None, None)
+    assert "a part in standard mode" in speed.words
+
+
 def test_two_empty_device_keys_are_not_the_same_device(make_run: MakeRun, make_own: MakeReference) -> None:
     assert build(make_run(device_key=""), own_full=make_own(device_key=""), other=None).speedup.kind == "estimate"
 
@@ -364,7 +383,8 @@ def test_latency_agrees_with_numpy_and_leaves_out_what_was_not_timed(make_run: M
     assert found["decode rate"].items == 2
     assert found["decode rate"].median == pytest.approx(15.0)
     wall = found["wall clock per item"]
-    assert [wall.p05, wall.median, wall.p95] == pytest.approx(np.percentile(run.item_seconds, [5, 50, 95]))
+    shown = [wall.lowest, wall.p05, wall.p25, wall.median, wall.p75, wall.p95, wall.highest]
+    assert shown == pytest.approx(np.percentile(run.item_seconds, [0, 5, 25, 50, 75, 95, 100]))
     assert percentile([3.0], 0.95) == 3.0
 
 

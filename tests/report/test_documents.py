@@ -235,6 +235,9 @@ def test_the_csv_carries_latency_and_device(report: Report) -> None:
     medians = {line.name: line.median for line in report.latency}
     assert float(first["median_first_token_seconds"]) == medians["time to first token"]
     assert float(first["median_decode_tokens_per_second"]) == medians["decode rate"]
+    wall = next(line for line in report.latency if line.name == "wall clock per item")
+    assert [float(first[f"{part}_item_seconds"]) for part in ("p25", "p75", "p95")] == [wall.p25, wall.p75, wall.p95]
+    assert first["load_seconds"] == "4.21"
     assert first["device"] == "CPU"
 
 

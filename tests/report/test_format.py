@@ -50,6 +50,21 @@ def test_scores_rates_counts_and_intervals_carry_their_units() -> None:
     assert fmt.interval(-1.5, 2.0, unit="pp") == "-1.5 to +2.0 pp"
 
 
+def test_a_range_names_its_unit_once_where_both_ends_have_it() -> None:
+    assert fmt.amounts(0.0083, 0.0169, "s") == "8.3 to 16.9 ms"
+    assert fmt.amounts(0.0083, 12.3, "s") == "8.3 ms to 12.3 s"
+    assert fmt.amounts(59.0, 250.0, "s") == "59.0 s to 4 min 10 s"
+    assert fmt.amounts(250.0, 310.0, "s") == "4 min 10 s to 5 min 10 s"
+    assert fmt.amounts(9.5, 22_556.0, "tok/s") == "9.5 to 22,556 tok/s"
+    assert fmt.amounts(79, 1_234, "tokens") == "79 to 1,234"
+
+
+def test_memory_is_said_in_the_unit_that_fits() -> None:
+    assert [fmt.memory(value) for value in (78e6, 999.4e6, 999.6e6, 5.14e9, None)] == [
+        "78 MB", "999 MB", "1.0 GB", "5.1 GB", "-",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

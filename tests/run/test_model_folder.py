@@ -116,6 +116,10 @@ def test_a_broken_folder_is_refused_with_file_and_way_out(tmp_path: Path, subtes
         ("{}", 'no object "model"'),
         ('{"model": {}, "search": 5}', '"search" is not an object'),
         ('{"model": {}}', "no context length"),
+        ('{"model": {"context_length": true}}', "no context length"),
+        ('{"model": {"context_length": 1e999}}', "no context length"),
+        (f'{{"model": {"[" * 100_000}', "cannot be read"),
+        (f'{{"model": {"9" * 5_000}}}', "cannot be read"),
         ('{"model": {"context_length": 9}}', "no eos_token_id"),
         ('{"model": {"context_length": 9, "decoder": {"filename": "model.onnx"}}}', "lacks model.onnx"),
     ):
@@ -156,3 +160,27 @@ def test_the_shared_model_is_a_cpu_model_with_a_template(shared_model: Path) -> 
     folder = read_model_folder(shared_model)
     assert (folder.device, folder.ceiling, folder.eos_ids, folder.vocab_size) == ("CPU", 8192, (2,), 49152)
     assert folder.has_chat_template
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "devices"),
+    [
+        ("CPUExecutionProvider", "CPU", ("cpu",)),
+        ("CUDAExecutionProvider", "GPU (CUDA)", ("gpu",)),
+        ("VitisAIExecutionProvider", "NPU (VitisAI)", ("npu",)),
+        ("RyzenAIExecutionProvider", "NPU (RyzenAI)", ("npu",)),
+    ],
+)
+def test_a_provider_in_onnxruntimes_spelling_is_the_same_one(
+    tmp_path: Path, name: str, device: str, devices: tuple[str, ...]
+) -> None:
+    session = {"provider_options": [{name: {"hybrid_opt_token_backend": "npu"}}]}
+    folder = read_model_folder(_write(tmp_path / "model", session))
+    assert (folder.device, folder.devices) == (device, devices)
+    assert folder.made_for.releases == (("1.7", "1.8") if "Ryzen" in name else ())
+
+
+def test_of_a_limit_that_two_stages_name_the_smaller_counts(tmp_path: Path) -> None:
+    stages = [{"prompt": {"session_options": _ryzen(max_length_for_kv_cache=n)}} for n in ("1024", "4096")]
+    folder = read_model_folder(_write(tmp_path / "model", {}, decoder={"filename": "model.onnx", "pipeline": stages}))
+    assert folder.ceiling == folder.kv_length == dict(folder.limits)["max_length_for_kv_cache"] == 1024

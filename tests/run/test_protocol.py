@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mince_gui.run import protocol as wire
 
 _HELLO: dict[str, Any] = {
-    "protocol": 2,
+    "protocol": 3,
     "python": "3.12.1",
     "executable": "python",
     "pid": 5,
@@ -27,6 +27,7 @@ _HELLO: dict[str, Any] = {
 }
 _TIMING = {
     "prompt_tokens": 4,
+    "read_tokens": 4,
     "output_tokens": 0,
     "prefill_seconds": 0.5,
     "first_token_seconds": None,
@@ -61,7 +62,7 @@ def _line(**body: Any) -> bytes:
         (_line(id=1, ok=False, error={"type": "oga"}), "error has the fields ['type']"),
         (_line(id=1, note={"phase": "load", "tokens": "9", "text": None}), "note.tokens is not int: '9'"),
         (_line(id=1, note={"phase": "nap", "tokens": 0, "text": None}), "unknown phase"),
-        (_line(hello={**_HELLO, "protocol": 1}), "speaks protocol 1, this program 2"),
+        (_line(hello={**_HELLO, "protocol": 1}), "speaks protocol 1, this program 3"),
         (_line(hello={**_HELLO, "pid": None}), "hello.pid is not int"),
         (_line(hello=[]), "speaks protocol None"),
     ],

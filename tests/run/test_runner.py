@@ -7,101 +7,27 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError, MinceError
-from mince_gui.base.events import Event, ItemDone, Progress, Warned
+from mince_gui.base.events import Event, ItemDone, Progress
 from mince_gui.run import (
     Deadlines,
     Earlier,
     ItemResult,
-    RunConditions,
-    RunEnd,
     RunItem,
-    RunnerSettings,
     Runtime,
     bundled_runtime,
-    run_items,
 )
 from mince_gui.run.types import Control
 from mince_gui.tasks.types import Answer, Request, Scored
+from tests.run.sittings import ListSink, Sitting, plain_score, text_items, worker_process
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-
-
-@dataclass
-class ListSink:
-    """Keeps what is committed, and gives the controls that a test scripts."""
-
-    results: list[ItemResult] = field(default_factory=list)
-    stored: list[RunConditions] = field(default_factory=list)
-    taken: list[Control] = field(default_factory=list)
-    on_control: Callable[[], Control] = lambda: "run"
-
-    def item(self, result: ItemResult) -> None:
-        self.results.append(result)
-
-    def conditions(self, conditions: RunConditions) -> None:
-        self.stored.append(conditions)
-
-    def control(self) -> Control:
-        return self.on_control()
-
-    def took_control(self, control: Control) -> None:
-        self.taken.append(control)
-
-    @property
-    def positions(self) -> list[int]:
-        return [result.position for result in self.results]
-
-
-@dataclass
-class Sitting:
-    """One call of run_items and all that came of it."""
-
-    model_dir: Path
-    runtime: Runtime = field(default_factory=bundled_runtime)
-    sink: ListSink = field(default_factory=ListSink)
-    events: list[Event] = field(default_factory=list)
-    cancel: CancelToken = field(default_factory=CancelToken)
-    deadlines: Deadlines = field(default_factory=Deadlines)
-
-    def run(self, items: Sequence[RunItem], **more: Any) -> RunEnd:
-        return run_items(
-            items,
-            run_id="r1",
-            runtime=self.runtime,
-            model_dir=self.model_dir,
-            score=more.pop("score", _score),
-            sink=self.sink,
-            emit=more.pop("emit", self.events.append),
-            cancel=self.cancel,
-            settings=RunnerSettings("sha", deadlines=self.deadlines, max_new_tokens=8),
-            total=more.pop("total", len(items)),
-            **more,
-        )
-
-    @property
-    def warnings(self) -> list[Warned]:
-        return [event for event in self.events if isinstance(event, Warned)]
-
-
-def _score(item: RunItem, answer: Answer) -> Scored:
-    return Scored({"acc": (float(item.position % 2), 1.0)})
-
-
-def _items(count: int, budget: int = 4) -> list[RunItem]:
-    return [
-        RunItem(n, f"k{n}", "even" if n % 2 == 0 else None, {}, Request("generate", f"1 2 3 {n}", (), (), budget))
-        for n in range(count)
-    ]
 
 
 @pytest.fixture
@@ -110,8 +36,7 @@ def sitting(model_dir: Path) -> Sitting:
 
 
 def _worker() -> psutil.Process:
-    (process,) = [p for p in psutil.Process().children() if "worker.py" in " ".join(p.cmdline())]
-    return process
+    return worker_process(psutil.Process())
 
 
 def _script(steps: Iterator[Control]) -> Callable[[], Control]:
@@ -127,12 +52,12 @@ def test_items_are_committed_in_order_each_before_its_event(sitting: Sitting) ->
         if isinstance(event, ItemDone):
             committed.append((event.item_key, len(sitting.sink.results)))
 
-    end = sitting.run(_items(3), emit=emit)
+    end = sitting.run(text_items(3), emit=emit)
     assert (end.cause, end.done, end.missing, end.restarts) == ("done", 3, 0, 0)
     assert committed == [("k0", 1), ("k1", 2), ("k2", 3)]
     assert end.wall_seconds >= sum(r.timing.wall_seconds for r in sitting.sink.results if r.timing)
     (conditions,) = sitting.sink.stored
-    assert (conditions.device, conditions.model_sha256, conditions.max_new_tokens) == ("CPU", "sha", 8)
+    assert (conditions.place.device, conditions.model_sha256, conditions.max_new_tokens) == ("CPU", "sha", 8)
     assert conditions.oga_version
     assert conditions.cpu
     assert conditions.search_options["do_sample"] is False
@@ -162,7 +87,7 @@ def test_what_is_wrong_at_the_beginning_of_prompts_is_told_once_and_kept(
 inner = w['Engine']._encode
 w['Engine']._encode = lambda self, text: w['np'].array([0, 0, *inner(self, text)], dtype='int32')
 """)
-    assert sitting.run(_items(2, budget=1)).cause == "done"
+    assert sitting.run(text_items(2, budget=1)).cause == "done"
     (conditions,) = sitting.sink.stored
     assert conditions.bos_check == "doubled: prompts begin with 2 BOS tokens (id 0)"
     assert conditions.token_check.startswith("differ from token 0 on")
@@ -189,7 +114,7 @@ def test_how_an_item_was_answered_is_part_of_its_result(sitting: Sitting) -> Non
 
 def test_a_resumed_run_goes_on_from_earlier_counts_and_sums(sitting: Sitting) -> None:
     earlier = Earlier(done=5, missing=1, capped=0, sums={"acc": (4.0, 5.0)})
-    end = sitting.run(_items(8)[6:], total=8, earlier=earlier)
+    end = sitting.run(text_items(8)[6:], total=8, earlier=earlier)
     assert (end.done, end.missing, end.cause) == (7, 1, "incomplete")
     running = [event.running["acc"] for event in sitting.events if isinstance(event, ItemDone)]
     assert running == [pytest.approx(100 * 4 / 6), pytest.approx(100 * 5 / 7)]
@@ -224,7 +149,7 @@ def _kill_in_mid_item(sitting: Sitting) -> Callable[[], Control]:
 @posix
 def test_a_worker_killed_in_mid_item_is_replaced_and_no_item_is_lost_or_repeated(sitting: Sitting) -> None:
     sitting.sink.on_control = _kill_in_mid_item(sitting)
-    end = sitting.run(_items(3))
+    end = sitting.run(text_items(3))
     assert (end.cause, end.done, end.missing, end.restarts) == ("done", 3, 0, 1)
     assert sitting.sink.positions == [0, 1, 2]
     assert [r.attempts for r in sitting.sink.results] == [1, 2, 1]
@@ -242,7 +167,7 @@ def test_a_second_kill_on_the_same_item_makes_it_missing_with_the_cause_and_the_
 ) -> None:
     """Killed while it really decodes: the second item is long enough to be seen at it."""
     sitting = Sitting(shared_model)
-    items = _items(3)
+    items = text_items(3)
     items[1] = RunItem(1, "long", None, {}, Request("generate", "Once upon a time", (), (), 2000))
 
     def emit(event: Event) -> None:
@@ -272,7 +197,7 @@ def test_a_worker_that_hangs_is_killed_and_the_item_tried_again(sitting: Sitting
         return "run"
 
     sitting.sink.on_control = control
-    end = sitting.run(_items(3))
+    end = sitting.run(text_items(3))
     assert (end.cause, end.done, end.restarts) == ("done", 3, 1)
     assert [r.attempts for r in sitting.sink.results] == [1, 2, 1]
     assert "no sign of life" in sitting.warnings[0].message
@@ -282,8 +207,13 @@ def test_a_worker_that_hangs_is_killed_and_the_item_tried_again(sitting: Sitting
 def test_a_worker_that_crashes_at_every_item_ends_the_run_after_five(
     sitting: Sitting, patched_runtime: Callable[[str], Runtime]
 ) -> None:
-    sitting.runtime = patched_runtime("w['Engine'].generate = lambda self, **asked: os.abort()")
-    end = sitting.run(_items(9))
+    sitting.runtime = patched_runtime("""
+def generate(self, prompt, *rest, **more):
+    return inner(self, prompt, *rest, **more) if not prompt.startswith('1 2 3') else os.abort()
+inner = w['Engine'].generate
+w['Engine'].generate = generate
+""")
+    end = sitting.run(text_items(9))
     assert (end.cause, end.done, end.missing) == ("crashed", 0, 5)
     assert "5 items in succession" in end.detail
     assert sitting.sink.positions == [0, 1, 2, 3, 4]
@@ -293,14 +223,14 @@ def test_errors_of_oga_make_items_missing_and_five_in_succession_end_the_run(
     sitting: Sitting, patched_runtime: Callable[[str], Runtime]
 ) -> None:
     source = """
-def generate(self, prompt, until, max_new_tokens):
-    if prompt.endswith('1'): return inner(self, prompt, until, max_new_tokens)
+def generate(self, prompt, *rest, **more):
+    if not prompt.startswith('1 2 3') or prompt.endswith('1'): return inner(self, prompt, *rest, **more)
     raise RuntimeError('invalid unordered_map<K, T> key')
 inner = w['Engine'].generate
 w['Engine'].generate = generate
 """
     sitting.runtime = patched_runtime(source)
-    end = sitting.run(_items(9))
+    end = sitting.run(text_items(9))
     assert (end.cause, end.done, end.missing, end.restarts) == ("failed", 1, 6, 0)
     assert sitting.sink.results[0].cause == "oga: RuntimeError: invalid unordered_map<K, T> key"
     assert sitting.sink.results[1].state == "done"
@@ -312,15 +242,15 @@ w['Engine'].generate = generate
 def test_a_runtime_without_oga_is_not_started_and_says_what_to_do(sitting: Sitting) -> None:
     path = bundled_runtime().command[-1]
     sitting.runtime = Runtime("bare", (sys.executable, "-S", "-I", path), "bundled")
-    end = sitting.run(_items(2))
+    end = sitting.run(text_items(2))
     assert (end.cause, end.done, sitting.sink.results, sitting.sink.stored) == ("not_started", 0, [], [])
     assert "onnxruntime_genai" in end.detail
-    assert "Install onnxruntime-genai" in end.detail
+    assert "environment that has it" in end.detail
 
 
 def test_a_program_that_is_no_worker_is_not_started(sitting: Sitting, script_runtime: Callable[[str], Runtime]) -> None:
     sitting.runtime = script_runtime("import sys; sys.exit('wrong program')")
-    end = sitting.run(_items(2))
+    end = sitting.run(text_items(2))
     assert end.cause == "not_started"
     assert "wrong program" in end.detail
 
@@ -332,7 +262,7 @@ def test_a_model_that_oga_cannot_load_fails_with_its_words(sitting: Sitting, tmp
         '{"model": {"type": "llama", "context_length": 64, "eos_token_id": 0}, "search": {}}', encoding="utf-8"
     )
     sitting.model_dir = broken
-    end = sitting.run(_items(2))
+    end = sitting.run(text_items(2))
     assert end.cause == "failed"
     assert "could not be loaded" in end.detail
     assert "runtime" in end.detail
@@ -341,7 +271,7 @@ def test_a_model_that_oga_cannot_load_fails_with_its_words(sitting: Sitting, tmp
 def test_a_missing_model_folder_is_refused_before_anything_starts(sitting: Sitting, tmp_path: Path) -> None:
     sitting.model_dir = tmp_path / "none"
     with pytest.raises(InputError):
-        sitting.run(_items(1))
+        sitting.run(text_items(1))
     assert sitting.events == []
 
 
@@ -352,9 +282,9 @@ def test_what_does_not_fit_or_cannot_be_scored_is_missing_with_its_cause(sitting
     def score(item: RunItem, answer: Answer) -> Scored:
         if item.position == 2:
             raise MinceError("instruction type 'x' is not supported")
-        return _score(item, answer)
+        return plain_score(item, answer)
 
-    items = _items(4)
+    items = text_items(4)
     items[1] = RunItem(1, "long", None, {}, Request("generate", "one two three " * 9000, (), (), 5))
     end = sitting.run(items, score=score)
     assert (end.cause, end.done, end.missing) == ("incomplete", 2, 2)
@@ -376,14 +306,14 @@ class FullDiskError(MinceError):
 class FullSink(ListSink):
     """A sink that cannot commit."""
 
-    def item(self, result: ItemResult) -> None:
+    def item(self, result: ItemResult, elapsed_seconds: float) -> None:
         raise FullDiskError(f"disk full at {result.key}")
 
 
 def test_a_sink_that_cannot_commit_ends_the_run_with_its_error(sitting: Sitting) -> None:
     sitting.sink = FullSink()
     with pytest.raises(FullDiskError):
-        sitting.run(_items(2))
+        sitting.run(text_items(2))
     assert not [event for event in sitting.events if isinstance(event, ItemDone)]
 
 
@@ -392,7 +322,7 @@ def test_a_sink_that_cannot_commit_ends_the_run_with_its_error(sitting: Sitting)
 
 def test_stop_ends_at_the_item_boundary(sitting: Sitting) -> None:
     sitting.sink.on_control = lambda: "stop" if len(sitting.sink.results) == 2 else "run"
-    end = sitting.run(_items(5))
+    end = sitting.run(text_items(5))
     assert (end.cause, end.done) == ("stopped", 2)
     assert sitting.sink.taken == ["stop"]
 
@@ -404,14 +334,14 @@ def test_cancel_ends_without_committing_the_item_in_flight(sitting: Sitting) -> 
         return "run"
 
     sitting.sink.on_control = control
-    end = sitting.run(_items(5))
+    end = sitting.run(text_items(5))
     assert end.cause == "stopped"
     assert sitting.sink.positions in ([0], [0, 1])
 
 
 def test_pause_stays_until_told_to_go_on_and_does_not_count_as_time(sitting: Sitting) -> None:
     sitting.sink.on_control = _script(iter(["run", "pause", "pause", "run"]))
-    end = sitting.run(_items(3))
+    end = sitting.run(text_items(3))
     assert (end.cause, end.done) == ("done", 3)
     assert sitting.sink.taken == ["pause", "run"]
     notes = [event.note for event in sitting.events if isinstance(event, Progress)]
@@ -429,12 +359,12 @@ def test_a_paused_run_can_be_cancelled(sitting: Sitting) -> None:
             sitting.cancel.cancel()
 
     sitting.sink.on_control = control
-    assert sitting.run(_items(2), emit=emit).cause == "stopped"
+    assert sitting.run(text_items(2), emit=emit).cause == "stopped"
 
 
 def test_skip_leaves_the_next_item_out_and_says_who_wanted_it(sitting: Sitting) -> None:
     sitting.sink.on_control = _script(iter(["run", "skip"]))
-    end = sitting.run(_items(3))
+    end = sitting.run(text_items(3))
     assert (end.cause, end.done, end.missing) == ("incomplete", 2, 1)
     assert sitting.sink.results[1].cause == "skipped by the user"
     assert sitting.sink.taken == ["skip"]
@@ -443,7 +373,7 @@ def test_skip_leaves_the_next_item_out_and_says_who_wanted_it(sitting: Sitting) 
 @pytest.mark.shared
 def test_skip_within_a_long_item_leaves_that_one_out(shared_model: Path) -> None:
     sitting = Sitting(shared_model)
-    items = _items(2)
+    items = text_items(2)
     items[0] = RunItem(0, "long", None, {}, Request("generate", "Once upon a time", (), (), 2000))
     sitting.sink.on_control = _script(iter(["run", "skip"]))
     end = sitting.run(items)

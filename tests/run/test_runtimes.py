@@ -44,6 +44,11 @@ def test_the_link_of_a_virtual_environment_is_kept(tmp_path: Path) -> None:
     assert external_runtime(link).name == "env"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps no programs in /bin")
+def test_a_python_in_no_named_folder_is_called_after_itself() -> None:
+    assert external_runtime(Path("/bin/sh")).name == "sh"
+
+
 def test_what_belongs_to_this_program_alone_is_not_handed_on() -> None:
     base = {"PYTHONPATH": "x", "PYTHONHOME": "x", "QT_PLUGIN_PATH": "x", "_MEIPASS2": "x", "HOME": "h", "PATH": "p"}
     assert clean_environment(bundled_runtime(), base) == {"HOME": "h", "PATH": "p"}
@@ -68,3 +73,21 @@ def test_a_broken_python_variable_of_ours_does_not_reach_the_worker(monkeypatch:
     monkeypatch.setenv("PYTHONHOME", "nowhere")
     with WorkerProcess(bundled_runtime()) as worker:
         worker.ping()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="AMD's Linux environments have another shape")
+def test_a_ryzen_ai_environment_is_activated_as_amds_scripts_do(tmp_path: Path) -> None:
+    """A folder of the shape that AMD's Linux installer makes; its library is empty."""
+    library = tmp_path / "venv/deployment/lib/libonnxruntime_providers_ryzenai.so"
+    library.parent.mkdir(parents=True)
+    library.write_bytes(b"")
+    python = tmp_path / "venv/bin/python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    # The user's own variable names another release: the runtime's own library is meant.
+    base = {"PATH": "p", "LD_LIBRARY_PATH": "l", "RYZENAI_EP_PATH": "/opt/other/lib.so"}
+    kept = clean_environment(external_runtime(python), base)
+    assert kept["RYZENAI_EP_PATH"] == str(library)
+    assert kept["RYZEN_AI_INSTALLATION_PATH"] == str(tmp_path / "venv")
+    assert kept["LD_LIBRARY_PATH"].split(":")[-2:] == [str(library.parent), "l"]
+    assert clean_environment(external_runtime(Path(sys.executable)), base)["RYZENAI_EP_PATH"] == "/opt/other/lib.so"

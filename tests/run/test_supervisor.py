@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -27,8 +28,17 @@ from mince_gui.run import (
     WorkerRefusedError,
     bundled_runtime,
     probe,
+    supervisor,
 )
-from mince_gui.run.protocol import PHASES, GenerateRequest, LoadRequest, Note, PingRequest
+from mince_gui.run.protocol import (
+    PHASES,
+    PROTOCOL,
+    GenerateRequest,
+    LoadRequest,
+    Note,
+    PingRequest,
+    ShareRequest,
+)
 
 Load = Callable[..., LoadRequest]
 Script = Callable[[str], Runtime]
@@ -39,14 +49,14 @@ _ASK = GenerateRequest("1 2 3", (), 4)
 _STAND_IN = """
 import json, os, sys, time
 def say(**body): os.write(1, json.dumps(body).encode() + b"\\n")
-say(hello=dict(protocol=2, python="3", executable="", pid=os.getpid(), platform="", oga_version="0", distribution=None,
-    ort_version=None, packages={}, import_seconds=0.0, error=None))
+say(hello=dict(protocol=PROTOCOL, python="3", executable="", pid=os.getpid(), platform="", oga_version="0",
+    distribution=None, ort_version=None, packages={}, import_seconds=0.0, error=None))
 %s
 for line in sys.stdin.buffer:
     body = json.loads(line)
     if body["op"] == "shutdown": break
     answer(body["id"])
-"""
+""".replace("PROTOCOL", str(PROTOCOL))
 
 
 def _gone(pid: int) -> bool:
@@ -136,6 +146,116 @@ def test_close_ends_a_worker_that_neither_hears_nor_heeds() -> None:
     assert _gone(pid)
 
 
+@pytest.fixture
+def surviving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[WorkerProcess], int]]:
+    """Makes a started worker outlive every step of the ladder, and ends it after the test.
+
+    No real process does that here: it takes a hung driver. So our own signals do not reach it; the rest is real.
+    """
+    hit: list[subprocess.Popen[bytes]] = []
+
+    def survive(worker: WorkerProcess) -> int:
+        assert worker._child is not None
+        process = worker._child.process
+        hit.append(process)
+        for step in ("terminate", "kill"):
+            monkeypatch.setattr(process, step, lambda: None)
+        return process.pid
+
+    yield survive
+    monkeypatch.undo()
+    for process in hit:
+        process.kill()
+        process.wait()
+
+
+_SHORT = Deadlines(idle=0.4, ask=0.1, terminate=0.1, kill=0.2)
+_SILENT = _STAND_IN % "def answer(n): time.sleep(600)"
+
+
+def test_a_hung_worker_that_cannot_be_ended_is_told_with_what_to_do(
+    script_runtime: Script, surviving: Callable[[WorkerProcess], int]
+) -> None:
+    worker = WorkerProcess(script_runtime(_SILENT), deadlines=_SHORT)
+    worker.start()
+    pid = surviving(worker)
+    assert not worker.unkillable
+    with pytest.raises(WorkerLostError) as caught:
+        worker.ping()
+    outcome = caught.value.outcome
+    assert outcome.cause == "hung"
+    assert "no sign of life" in outcome.detail
+    assert f"process {pid} could not be ended; restart the computer" in outcome.detail
+    assert worker.unkillable
+    assert worker.close() is outcome
+
+
+def test_a_worker_that_outlives_its_closing_is_told(
+    script_runtime: Script, surviving: Callable[[WorkerProcess], int]
+) -> None:
+    source = _SILENT.replace("for line in sys.stdin.buffer:", "time.sleep(600)\nfor line in []:")
+    worker = WorkerProcess(script_runtime(source), deadlines=_SHORT)
+    worker.start()
+    pid = surviving(worker)
+    outcome = worker.close()
+    assert outcome.cause == "hung"
+    assert f"process {pid} could not be ended" in outcome.detail
+    assert worker.unkillable
+
+
+def test_a_worker_of_nonsense_that_cannot_be_ended_is_told(
+    script_runtime: Script, surviving: Callable[[WorkerProcess], int]
+) -> None:
+    source = "def answer(n):\n    os.write(1, b'nonsense\\n')\n    time.sleep(600)"
+    worker = WorkerProcess(script_runtime(_STAND_IN % source), deadlines=_SHORT)
+    worker.start()
+    pid = surviving(worker)
+    with pytest.raises(ProtocolError):
+        worker.ping()
+    assert worker.unkillable
+    assert f"process {pid} could not be ended" in worker.close().detail
+
+
+def test_a_worker_that_ended_is_not_unkillable(script_runtime: Script) -> None:
+    with WorkerProcess(script_runtime(_STAND_IN % "")) as worker:
+        worker.close()
+        assert not worker.unkillable
+
+
+@posix
+def test_a_worker_behind_a_launcher_is_ended_with_it(script_runtime: Script) -> None:
+    command = list(bundled_runtime().command)
+    launcher = script_runtime(f"import subprocess, sys; sys.exit(subprocess.call({command!r}))")
+    with WorkerProcess(launcher, deadlines=Deadlines(ask=0.2, terminate=0.2)) as worker:
+        assert worker.pid is not None
+        pid = worker.pid
+        os.kill(pid, signal.SIGSTOP)
+        worker.close()
+        assert not worker.unkillable
+    assert _gone(pid)
+
+
+def test_a_process_that_is_not_the_workers_own_is_left_alone(script_runtime: Script) -> None:
+    """A worker in a container names a process id that belongs to another process outside."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        source = (_STAND_IN % "").replace("pid=os.getpid()", f"pid={other.pid}")
+        with WorkerProcess(script_runtime(source)) as worker:
+            assert worker.pid == other.pid
+        assert other.poll() is None
+        other.communicate(b"\n")
+    assert other.returncode == 0
+
+
+def test_devices_and_shared_prefixes_are_asked_for_by_name(model_dir: Path, load_request: Load) -> None:
+    prompts = ("a b c d e f g h i j k l m n o p q r s t", "a b c d e f g h i j k l m n o p q r s u")
+    with WorkerProcess(bundled_runtime()) as worker:
+        told = worker.devices()
+        assert told.error is not None or "CPUExecutionProvider" in told.providers
+        worker.load(load_request(model_dir))
+        shared = worker.share(ShareRequest(prompts, (" A", " B"), 1))
+    assert shared.kept > 0 or shared.reason
+
+
 def test_silence_is_measured_by_the_phase_that_the_worker_named(script_runtime: Script) -> None:
     """A stand-in: the real worker cannot be made to fall silent in a phase of our choice."""
     source = """
@@ -171,6 +291,16 @@ def answer(n):
     assert caught.value.outcome.cause == "hung"
 
 
+def test_silence_while_the_machine_sleeps_is_none_of_the_workers(
+    script_runtime: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock that stands still in sleep is a stand-in that always stands still: no test can send us to sleep."""
+    monkeypatch.setattr(supervisor, "awake_seconds", lambda: 0.0)
+    source = "def answer(n):\n    time.sleep(0.5)\n    say(id=n, ok=True, result={})"
+    with WorkerProcess(script_runtime(_STAND_IN % source), deadlines=Deadlines(idle=0.1)) as worker:
+        worker.ping()
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -200,7 +330,7 @@ def test_a_worker_that_closes_its_output_and_stays_is_ended(script_runtime: Scri
 
 def test_a_worker_of_another_protocol_version_is_refused(script_runtime: Script) -> None:
     with pytest.raises(ProtocolError) as caught:
-        probe(script_runtime((_STAND_IN % "").replace("protocol=2", "protocol=1")))
+        probe(script_runtime((_STAND_IN % "").replace(f"protocol={PROTOCOL}", "protocol=1")))
     assert "protocol 1" in caught.value.message
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from mince_gui.run import Runtime, WorkerProcess, WorkerRefusedError, bundled_runtime, read_model_folder
+from mince_gui.run import Runtime, WorkerProcess, WorkerRefusedError, read_model_folder
 from mince_gui.run import protocol as wire
 from mince_gui.run.protocol import ChoiceRequest, GenerateRequest, LoadRequest
 
@@ -24,9 +24,9 @@ Load = Callable[..., LoadRequest]
 
 
 @pytest.fixture
-def bare() -> Iterator[subprocess.Popen[bytes]]:
+def bare(runtime: Runtime) -> Iterator[subprocess.Popen[bytes]]:
     """A worker under `python -I` spoken to by hand."""
-    with subprocess.Popen(bundled_runtime().command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(runtime.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield process
         process.kill()
 
@@ -55,10 +55,12 @@ def test_the_hello_names_the_protocol_and_the_versions(worker: WorkerProcess) ->
     assert psutil.Process(hello.pid).is_running()
 
 
-def test_a_python_without_oga_says_so_in_its_hello_and_refuses_to_load(model_dir: Path, load_request: Load) -> None:
+def test_a_python_without_oga_says_so_in_its_hello_and_refuses_to_load(
+    runtime: Runtime, model_dir: Path, load_request: Load
+) -> None:
     # -S leaves out site-packages, where OGA is.
-    path = bundled_runtime().command[-1]
-    with WorkerProcess(Runtime("no OGA", (sys.executable, "-S", "-I", path), "bundled")) as worker:
+    command = (runtime.command[0], "-S", "-I", runtime.command[-1])
+    with WorkerProcess(Runtime("no OGA", command, runtime.kind)) as worker:
         assert worker.hello is not None
         assert "onnxruntime_genai" in (worker.hello.error or "")
         assert worker.hello.oga_version is None
@@ -100,7 +102,7 @@ def test_a_bad_request_is_refused_by_name_and_the_worker_goes_on(
         (b'{"id":1,"op":"encode"}\n', "encode takes ['text']"),
         (b'{"id":1,"op":"encode","text":"a","more":1}\n', "encode takes ['text']"),
         (b'{"id":1,"op":"encode","text":5}\n', "text is not str"),
-        (b'{"id":1,"op":"choice","prompts":["a"],"choices":"ab"}\n', "choices is not list[str]"),
+        (b'{"id":1,"op":"choice","prompts":["a"],"choices":"ab","fast":false}\n', "choices is not list[str]"),
     ):
         with subtests.test(words):
             reply = _say(bare, line)
@@ -154,8 +156,8 @@ time.sleep(600)
     assert gone
 
 
-def test_a_missing_model_folder_is_refused_in_words_and_the_worker_goes_on(tmp_path: Path) -> None:
-    with WorkerProcess(bundled_runtime()) as worker:
+def test_a_missing_model_folder_is_refused_in_words_and_the_worker_goes_on(runtime: Runtime, tmp_path: Path) -> None:
+    with WorkerProcess(runtime) as worker:
         with pytest.raises(WorkerRefusedError) as caught:
             worker.load(LoadRequest(str(tmp_path), None, {}, 100, None, (0,), None))
         assert caught.value.kind == "load_failed"
@@ -169,8 +171,8 @@ def test_a_second_model_is_refused(worker: WorkerProcess, model_dir: Path, load_
     assert caught.value.kind == "bad_request"
 
 
-def test_threads_reach_onnx_runtime_and_are_reported(model_dir: Path, load_request: Load) -> None:
-    with WorkerProcess(bundled_runtime()) as worker:
+def test_threads_reach_onnx_runtime_and_are_reported(runtime: Runtime, model_dir: Path, load_request: Load) -> None:
+    with WorkerProcess(runtime) as worker:
         loaded = worker.load(load_request(model_dir, threads=1))
         assert loaded.threads == 1
         assert loaded.device_type == "CPU"
@@ -187,7 +189,7 @@ def _refusal(ask: Callable[[], object]) -> tuple[str, str]:
 
 
 def test_what_cannot_be_run_is_refused_and_never_cut(
-    worker: WorkerProcess, model_dir: Path, load_request: Load, subtests: pytest.Subtests
+    runtime: Runtime, worker: WorkerProcess, model_dir: Path, load_request: Load, subtests: pytest.Subtests
 ) -> None:
     ceiling = read_model_folder(model_dir).ceiling
     long = "one two three " * ceiling
@@ -210,7 +212,7 @@ def test_what_cannot_be_run_is_refused_and_never_cut(
         assert "''" in message
     with subtests.test("choices of several tokens that fit with the prompt no more"):
         room = dataclasses.replace(load_request(model_dir), ceiling=8)
-        with WorkerProcess(bundled_runtime()) as small:
+        with WorkerProcess(runtime) as small:
             small.load(room)
             prompt = "one two three"
             assert small.choice(ChoiceRequest((prompt,), (" four",))).method == "last_logits"
@@ -226,8 +228,10 @@ def test_what_cannot_be_run_is_refused_and_never_cut(
     assert worker.generate(GenerateRequest("one", (), 3)).ids is not None
 
 
-def test_the_model_context_ends_an_answer_with_its_own_reason(model_dir: Path, load_request: Load) -> None:
-    with WorkerProcess(bundled_runtime()) as worker:
+def test_the_model_context_ends_an_answer_with_its_own_reason(
+    runtime: Runtime, model_dir: Path, load_request: Load
+) -> None:
+    with WorkerProcess(runtime) as worker:
         worker.load(load_request(model_dir, ceiling=40))
         tokens = len(worker.encode("1 2 3").ids)
         answer = worker.generate(GenerateRequest("1 2 3", (), 500))
@@ -320,11 +324,142 @@ names['_last_row'] = last_row
         assert _refusal(lambda: patched.generate(GenerateRequest("1 2 3", (), 5)))[0] == "non_finite"
 
 
+@pytest.mark.parametrize(("sound", "places"), [(2, {3}), (31, {32}), (45, {46, 47, 48, 49})])
+def test_logits_that_break_only_after_some_tokens_are_refused_with_the_place(
+    patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load, sound: int, places: set[int]
+) -> None:
+    """As an NPU build was reported to do: numbers after the prompt, NaN from the third token on, and text goes on."""
+    source = f"""
+real = w['Engine']._generator
+class Breaks:
+    def __init__(self, inner):
+        self._inner, self._steps = inner, 0
+    def generate_next_token(self):
+        self._steps += 1
+        self._inner.generate_next_token()
+    def get_logits(self):
+        logits = self._inner.get_logits()
+        if self._steps >= {sound}:
+            logits[..., 5] = float('nan')
+        return logits
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+def generator(self, length):
+    inner, params = real(self, length)
+    return Breaks(inner), params
+w['Engine']._generator = generator
+"""
+    with WorkerProcess(patched_runtime(source)) as patched:
+        patched.load(load_request(model_dir))
+        assert len(patched.generate(GenerateRequest("1 2 3", (), sound)).ids) == sound
+        for budget in (sound + 1, 60):
+            kind, message = _refusal(lambda: patched.generate(GenerateRequest("1 2 3", (), budget)))  # noqa: B023
+            assert kind == "non_finite"
+            assert int(message.partition("at token ")[2].split()[0]) in places
+
+
+def test_every_row_is_looked_at_where_a_broken_one_would_end_the_answer_in_silence(
+    patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
+) -> None:
+    """Greedy search takes token 0 of a row of NaN; this folder is made to name it as an end token."""
+    source = """
+real = w['Engine']._generator
+class Counts:
+    def __init__(self, inner):
+        self._inner, self._steps, self._looks = inner, 0, 0
+    def generate_next_token(self):
+        self._steps += 1
+        assert self._looks == self._steps or self._steps < 3
+        self._inner.generate_next_token()
+    def get_logits(self):
+        self._looks += 1
+        return self._inner.get_logits()
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+def generator(self, length):
+    inner, params = real(self, length)
+    return Counts(inner), params
+w['Engine']._generator = generator
+"""
+    request = load_request(model_dir)
+    with WorkerProcess(patched_runtime(source)) as patched:
+        patched.load(dataclasses.replace(request, eos_ids=(*request.eos_ids, 0)))
+        assert len(patched.generate(GenerateRequest("1 2 3", (), 60)).ids) == 60
+
+
+def test_text_has_the_ids_of_a_bare_loop_of_the_same_runtime(
+    runtime: Runtime, worker: WorkerProcess, model_dir: Path
+) -> None:
+    bare_loop = """
+import sys
+import onnxruntime_genai as og
+model = og.Model(sys.argv[1])
+ids = og.Tokenizer(model).encode(sys.argv[2])
+params = og.GeneratorParams(model)
+params.set_search_options(max_length=len(ids) + 60, do_sample=False)
+generator = og.Generator(model, params)
+generator.append_tokens(ids)
+while not generator.is_done():
+    generator.generate_next_token()
+print(*generator.get_sequence(0)[len(ids):])
+"""
+    for prompt in ("1 2 3", "Question: Sue has 5 shells and finds 7 more. How many shells does Sue have?\nAnswer:"):
+        command = [runtime.command[0], "-I", "-c", bare_loop, str(model_dir), prompt]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        answer = worker.generate(GenerateRequest(prompt, (), 60))
+        expected = [int(token) for token in done.stdout.split()]
+        # Before OGA 0.11 the end token was appended.
+        eos = read_model_folder(model_dir).eos_ids
+        assert list(answer.ids) == (expected[:-1] if expected[-1] in eos else expected)
+
+
+def test_time_ends_an_answer_at_a_token_and_what_was_written_is_kept(
+    patched_runtime: Callable[[str], Runtime], worker: WorkerProcess, model_dir: Path, load_request: Load
+) -> None:
+    """The worker's clock goes on by a second whenever it is looked at."""
+    source = """
+class Clock:
+    monotonic = time.monotonic
+    seconds = 0
+    def perf_counter(self):
+        self.seconds += 1
+        return self.seconds
+w['Engine'].choice.__globals__['time'] = Clock()
+"""
+    ask = GenerateRequest("1 2 3", (), 40)
+    free = worker.generate(ask)
+    assert worker.generate(dataclasses.replace(ask, max_seconds=1e6)).ids == free.ids
+    one = worker.generate(dataclasses.replace(ask, max_seconds=0.0))
+    assert (one.finish, one.ids) == ("time", free.ids[:1])
+    with WorkerProcess(patched_runtime(source)) as patched:
+        patched.load(load_request(model_dir))
+        answer = patched.generate(dataclasses.replace(ask, max_seconds=12.0))
+    assert answer.finish == "time"
+    assert answer.ids == free.ids[: len(answer.ids)]
+    assert 1 < len(answer.ids) <= 12
+    assert answer.text == free.text[: len(answer.text)] != ""
+
+
+def test_devices_are_those_of_onnxruntime_or_an_error_in_words(runtime: Runtime, worker: WorkerProcess) -> None:
+    told = worker.request(wire.DevicesRequest())
+    assert isinstance(told, wire.DevicesResult)
+    assert told.error is None
+    assert "CPUExecutionProvider" in told.providers
+    assert all(len(device.split(", ")) == 3 for device in told.devices)
+    assert any(device.startswith("CPUExecutionProvider, ") for device in told.devices)
+    # -S leaves out site-packages, where onnxruntime is.
+    with WorkerProcess(Runtime("bare", (runtime.command[0], "-S", "-I", runtime.command[-1]), runtime.kind)) as bare:
+        told = bare.request(wire.DevicesRequest())
+    assert isinstance(told, wire.DevicesResult)
+    assert (told.providers, told.devices) == ((), ())
+    assert "onnxruntime" in (told.error or "")
+
+
 def test_a_fixed_kv_length_is_taken_whole_and_the_budget_still_ends_the_answer(
-    worker: WorkerProcess, model_dir: Path, load_request: Load
+    runtime: Runtime, worker: WorkerProcess, model_dir: Path, load_request: Load
 ) -> None:
     ask = GenerateRequest("1 2 3", (), 6)
-    with WorkerProcess(bundled_runtime()) as fixed:
+    with WorkerProcess(runtime) as fixed:
         loaded = fixed.load(dataclasses.replace(load_request(model_dir), kv_length=128, ceiling=100))
         assert loaded.kv_length == 128
         answer = fixed.generate(ask)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mince_gui.run import Runtime, WorkerProcess, bundled_runtime
+from mince_gui.run import Runtime, WorkerProcess
 from mince_gui.run.protocol import ChoiceRequest, ChoiceResult
 from tests.run.conftest import Load
 
@@ -22,7 +22,7 @@ _PROMPT = "Which number is the largest?\nOptions: two, nine\nAnswer:"
 _ONE = ChoiceRequest((_PROMPT,), (" two", " nine"))
 _MANY = ChoiceRequest((_PROMPT,), (" two", " nine and two", " two and two and nine", " nine"))
 _OWN = ChoiceRequest((_PROMPT, "Which number is the smallest?\nAnswer:"), (" nine", " nine"))
-_LAST_ROW_ONLY = """
+LAST_ROW_ONLY = """
 inner = w['Engine']._warm_up
 def warm_up(self):
     result = inner(self)
@@ -30,7 +30,7 @@ def warm_up(self):
     return result
 w['Engine']._warm_up = warm_up
 """
-_NO_SECOND_APPEND = """
+NO_SECOND_APPEND = """
 real = w['Engine']._generator
 class Once:
     def __init__(self, inner):
@@ -111,7 +111,7 @@ def test_sums_are_those_of_plain_onnxruntime_genai(
     ("source", "method"),
     [
         ("", "token_by_token"),
-        (_NO_SECOND_APPEND, "fresh"),
+        (NO_SECOND_APPEND, "fresh"),
         (_FORGETS, "fresh"),
     ],
     ids=["appending works", "appending is refused", "appending loses the place"],
@@ -124,7 +124,7 @@ def test_a_graph_of_last_rows_gives_the_same_sums_by_a_way_that_is_recorded(
     source: str,
     method: str,
 ) -> None:
-    one, many = _ask(patched_runtime(_LAST_ROW_ONLY + source), load_request(model_dir), _ONE, _MANY)
+    one, many = _ask(patched_runtime(LAST_ROW_ONLY + source), load_request(model_dir), _ONE, _MANY)
     assert (one.method, many.method) == ("last_logits", method)
     expected = worker.choice(_MANY)
     # Kernels for one row round otherwise than those for many.
@@ -161,7 +161,7 @@ w['Engine']._generator = generator
 
 @pytest.mark.shared
 def test_a_rewound_prompt_whose_kept_part_would_have_a_trap_length_gives_the_sums_of_whole_passes(
-    shared_worker: WorkerProcess, shared_model: Path, load_request: Load
+    runtime: Runtime, shared_worker: WorkerProcess, shared_model: Path, load_request: Load
 ) -> None:
     """129 tokens in one pass shift this model's logits on the CPU; a worker reads its first item in whole passes."""
     choices = (" two apples", " nine pears", " one apple and two pears")
@@ -171,7 +171,7 @@ def test_a_rewound_prompt_whose_kept_part_would_have_a_trap_length_gives_the_sum
     assert len(shared_worker.encode(prompt).ids) == 130
     asked = ChoiceRequest((prompt,), choices)
     shared_worker.choice(ChoiceRequest(("Which is more?",), choices))
-    with WorkerProcess(bundled_runtime()) as fresh:
+    with WorkerProcess(runtime) as fresh:
         fresh.load(load_request(shared_model))
         whole = fresh.choice(asked)
     assert shared_worker.choice(asked).logprobs == pytest.approx(whole.logprobs, abs=1e-3)

@@ -215,7 +215,8 @@ def stored_item(position: int, right: float, **changed: object) -> StoredItem:
         "extracted": {}, "expected": "7", "prompt_tokens": 100, "output_tokens": 11, "prefill_seconds": 0.5,
         "first_token_seconds": 0.6, "decode_seconds": 2.0, "wall_seconds": 2.6, "elapsed_seconds": 2.7, "capped": False,
         "attempts": 1, "cause": None, "finished_at": "", "logprobs": (), "greedy": (), "prompt_sha256": None,
-        "method": None, "finish": "eos", "leading_bos": None, "scores": {"exact_match,strict-match": (right, 1.0)},
+        "method": None, "finish": "eos", "leading_bos": None, "read_tokens": 100, "repeats": None,
+        "memory_bytes": None, "scores": {"exact_match,strict-match": (right, 1.0)},
     }  # fmt: skip
     return StoredItem(**{**facts, **changed})  # type: ignore[arg-type]
 

@@ -25,7 +25,7 @@ def form(qtbot: QtBot, qapp: QApplication) -> RunForm:
     qtbot.addWidget(made)
     packs = (_pack("gsm8k-200", "gsm8k"), _pack("csqa-100", "commonsense_qa"), _pack("gone", "mmlu"))
     tasks = {"gsm8k-200": GSM8K, "csqa-100": ("commonsense_qa",), "gone": ()}
-    made.show_choices(RunChoices((("small", Path("small")),), packs, {}, tasks))
+    made.show_choices(RunChoices((("small", Path("small")),), packs, tasks, ("amd-1.8",)))
     return made
 
 
@@ -76,3 +76,39 @@ def test_a_chat_template_can_be_a_file(form: RunForm, tmp_path: Path) -> None:
     order = form.order()
     assert order is not None
     assert order.chat_template == str(tmp_path / "own.jinja")
+
+
+def test_timing_runtime_and_longest_item_are_asked_for_as_chosen(form: RunForm) -> None:
+    order = form.order()
+    assert order is not None
+    assert (order.timing, order.runtime, order.max_item_seconds) == ("standard", None, None)
+    form.timing.setCurrentText("fast")
+    form.runtime.setCurrentText("amd-1.8")
+    form.item_seconds.setValue(90)
+    order = form.order()
+    assert order is not None
+    assert (order.timing, order.runtime, order.max_item_seconds) == ("fast", "amd-1.8", 90)
+    form.show_choices(form._choices)
+    assert form.order() == order
+
+
+def test_the_time_is_asked_for_once_the_form_is_left_alone_and_an_old_answer_is_dropped(
+    qtbot: QtBot, form: RunForm
+) -> None:
+    with qtbot.waitSignal(form.unsure) as asked:
+        form.limit.setValue(10)
+    (first,) = asked.args
+    assert first == form.order()
+    form.show_forecast(first, "about 2 to 3 s for 10 items")
+    assert form.forecast.text() == "Time: about 2 to 3 s for 10 items."
+    with qtbot.waitSignal(form.unsure):
+        form.limit.setValue(20)
+    form.show_forecast(first, "about 2 to 3 s for 10 items")
+    assert form.forecast.text().strip() == ""
+
+
+def test_without_a_model_the_form_says_what_a_run_needs(qtbot: QtBot, qapp: QApplication) -> None:
+    made = RunForm()
+    qtbot.addWidget(made)
+    assert not made.start.isEnabled()
+    assert made.forecast.text().startswith("A run needs")

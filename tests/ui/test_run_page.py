@@ -18,6 +18,7 @@ from mince_gui.app import demo, detached
 from mince_gui.app.run import RunOrder
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
+from mince_gui.store.faults import WorkspaceError
 from mince_gui.store.runs import StoredRun
 from mince_gui.ui import follower, reads
 from mince_gui.ui.pages.run import RunPage
@@ -180,7 +181,7 @@ def test_a_database_that_refuses_for_a_moment_does_not_end_the_following(
     qtbot: QtBot, demo_workspace: Path, open_window: Callable[..., Window], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = interrupted_run(demo_workspace, _FULL)
-    get, refusals = stored_runs.get, [sqlite3.OperationalError("database is locked")] * 3
+    get, refusals = stored_runs.get, [WorkspaceError("busy", "database is locked", "")] * 3
 
     def refusing(ws: Workspace, wanted: str) -> StoredRun:
         if refusals:
@@ -194,7 +195,7 @@ def test_a_database_that_refuses_for_a_moment_does_not_end_the_following(
     assert page.follower.run_id == run_id
 
 
-@pytest.mark.parametrize("fault", [sqlite3.OperationalError("disk I/O error"), KeyError("x")])
+@pytest.mark.parametrize("fault", [sqlite3.OperationalError("no such column"), KeyError("x")])
 def test_a_defect_while_following_is_told_and_a_click_follows_again(
     qtbot: QtBot,
     demo_workspace: Path,
@@ -231,7 +232,7 @@ def test_a_control_that_fails_can_be_asked_again(
     qtbot.waitUntil(lambda: _state(page) == "paused", timeout=_PATIENCE)
 
     def refused(*_: object) -> None:
-        raise sqlite3.OperationalError("database is locked")
+        raise WorkspaceError("busy", "The workspace is held by another program.", "")
 
     with monkeypatch.context() as patch:
         patch.setattr(detached, "ask", refused)

@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from mince_gui.report.answers import Answers
 from mince_gui.store.runs import StoredRun
 from mince_gui.ui.bridge import DefectError
-from mince_gui.ui.pages.run_view import RunView
+from mince_gui.ui.pages.run_view import ITEMS, RunView
 from mince_gui.ui.plots import Plot
 from mince_gui.ui.run_words import local, verdict
 from mince_gui.ui.snapshot import Score, Snapshot
@@ -32,6 +32,7 @@ def _snapshot(run: StoredRun, **changed: Any) -> Snapshot:
         "run": run, "fresh": (), "anew": False, "scores": (), "answers": Answers(256), "first_token_seconds": None,
         "decode_rate": None, "prefill_rate": None, "seconds_left": None, "phase": "", "notices": (), "bound_pp": None,
         "points": {}, "first_tokens": _NONE, "decode_rates": _NONE, "prefills": _NONE, "choices": False,
+        "memory_bytes": None,
     }  # fmt: skip
     return Snapshot(**{**facts, **changed})
 
@@ -179,3 +180,33 @@ def test_empty_answers_can_be_looked_at_alone(view: RunView) -> None:
     view.filter.setCurrentText("Empty")
     assert [item.position for item in view.items.rows] == [0]
     assert verdict(items[0]) == ("wrong, empty", "bad")
+
+
+def test_a_device_is_shown_with_the_state_of_its_proof_and_the_workers_memory(view: RunView) -> None:
+    npu = {"device": "NPU (RyzenAI)", "device_proven": False, "device_proof": "not proven: xrt-smi is not there"}
+    view.show_snapshot(_at("running"))
+    assert not view.device.isVisible()
+    view.show_snapshot(_snapshot(stored_run(conditions=npu), memory_bytes=5_140_000_000))
+    assert view.device.isVisible()
+    assert view.device.text() == "NPU (RyzenAI), not proven"
+    assert "xrt-smi is not there" in view.device.toolTip()
+    assert view.memory.text() == "memory 5.1 GB"
+    view.show_snapshot(_snapshot(stored_run(conditions={**npu, "device_proven": True, "device_proof": "proven: seen"})))
+    assert view.device.text() == "NPU (RyzenAI), proven"
+    assert view.memory.text() == ""
+
+
+def test_answers_that_repeat_or_were_cut_by_time_say_so_and_can_be_looked_at_alone(view: RunView) -> None:
+    items = (
+        stored_item(0, 1.0), stored_item(1, 0.0, repeats=4, capped=True, finish="budget"),
+        stored_item(2, 0.0, capped=True, finish="time"),
+    )  # fmt: skip
+    view.show_snapshot(_snapshot(stored_run(done=3), fresh=items, anew=True))
+    assert [verdict(item)[0] for item in items] == ["right", "wrong, cut, repeating", "wrong, cut"]
+    view.filter.setCurrentText("Repeating")
+    assert [item.position for item in view.items.rows] == [1]
+    view.filter.setCurrentText("Capped")
+    assert [item.position for item in view.items.rows] == [1, 2]
+    tips = [ITEMS[-1].tip(item) for item in items if ITEMS[-1].tip is not None]
+    assert "the same 4 tokens over and over" in tips[1]
+    assert "the longest time an item may take" in tips[2]

@@ -38,6 +38,13 @@ def test_missing_items_count_but_have_no_score_and_no_time() -> None:
     assert verdict(lost) == ("missing: crashed twice", "bad:warn")
 
 
+def test_the_workers_memory_is_that_of_the_latest_item_that_tells_it() -> None:
+    trail = Trail(stored_run(), benchmarks.get("gsm8k"))
+    assert trail.facts()["memory_bytes"] is None
+    trail.add([stored_item(0, 1.0, memory_bytes=7), stored_item(1, 1.0, memory_bytes=9), stored_item(2, 1.0)])
+    assert trail.facts()["memory_bytes"] == 9
+
+
 def test_a_line_that_is_still_being_written_is_read_once_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     tail = Tail(path)

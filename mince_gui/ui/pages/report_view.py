@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 from mince_gui.report import VERDICT_WORDS, Report
 from mince_gui.report import format as fmt
 from mince_gui.report.model import MetricReport
+from mince_gui.report.place import device_name, machine_words, place_words, smoke_words
 from mince_gui.ui import icons, theme
 from mince_gui.ui.run_words import when
 from mince_gui.ui.states import Figure
@@ -30,9 +32,10 @@ VERDICT_STATES = {
 }
 _CONDITIONS = (
     ("runtime", "Runtime"), ("device", "Device"), ("device_proof", "Device, how known"), ("oga_version", "OGA"),
-    ("python_version", "Python"), ("platform", "System"), ("cpu", "Processor"), ("threads", "Threads"),
-    ("timing", "Timing"), ("model_name", "Model folder"), ("model_sha256", "Model SHA-256"),
-    ("load_seconds", "Load time"),
+    ("distribution", "OGA comes as"), ("ort_version", "ONNX Runtime"), ("python_version", "Python"),
+    ("platform", "System"), ("cpu", "Processor"), ("machine_state", "At the start"), ("sleep", "Sleep"),
+    ("smoke", "Smoke test"), ("threads", "Threads"), ("timing", "Timing"), ("model_name", "Model folder"),
+    ("model_sha256", "Model SHA-256"), ("load_seconds", "Load time"), ("warmup_seconds", "Warm-up"),
 )  # fmt: skip
 _SHOWN_MISSING = 12
 
@@ -186,11 +189,11 @@ class ReportView(Scroll):
             figures.append(whole)
         # More than five would not stand beside each other.
         for latency in report.latency[: 5 - len(figures)]:
-            figure = Figure(
-                latency.name[:1].upper() + latency.name[1:], tip=f"Median over {latency.items:,} items, 5 % to 95 %"
-            )
-            show = fmt.seconds if latency.unit == "s" else fmt.rate
-            figure.show_value(show(latency.median), f"{show(latency.p05)} to {show(latency.p95)}")
+            half = fmt.amounts(latency.p25, latency.p75, latency.unit)
+            tip = f"Median over {latency.items:,} items, 5 % to 95 % of them below; a half of them has {half}"
+            figure = Figure(latency.name[:1].upper() + latency.name[1:], tip=tip)
+            span = fmt.amounts(latency.p05, latency.p95, latency.unit)
+            figure.show_value(fmt.amount(latency.median, latency.unit), span)
             figures.append(figure)
         line = row(*figures, gap=2 * GRID)
         for place in range(len(figures)):
@@ -236,13 +239,29 @@ class ReportView(Scroll):
         facts = []
         for name, title in _CONDITIONS:
             value = report.conditions.get(name)
-            if value in (None, ""):
+            if value in (None, "", {}):
                 continue
-            shown = fmt.seconds(value) if name.endswith("_seconds") else str(value)
-            facts.append((title, shown[:16] if name.endswith("sha256") else shown))
+            facts.append((title, _condition(name, report.conditions)))
         facts.append(("Run", report.run_id))
         card.body.addLayout(_grid(facts))
         return card
+
+
+def _condition(name: str, conditions: Mapping[str, Any]) -> str:
+    """One condition in words."""
+    value = conditions[name]
+    match name:
+        case "device":
+            return device_name(conditions)
+        case "device_proof":
+            return place_words(conditions)
+        case "machine_state":
+            return machine_words(value)
+        case "smoke":
+            return smoke_words(value)
+        case "load_seconds" | "warmup_seconds":
+            return fmt.seconds(value)
+    return str(value)[:16] if name.endswith("sha256") else str(value)
 
 
 def _grid(lines: Iterable[tuple[str, str]]) -> QGridLayout:

@@ -101,6 +101,7 @@ class RunPage(Page):
         self._look.timeout.connect(self._look_again)
 
         self.form.wanted.connect(self.start)
+        self.form.unsure.connect(self._read_forecast)
         self.list.chosen.connect(self._follow)
         # A click on the chosen run: it may have been lost.
         self.list.clicked.connect(lambda _: self._follow(self.list.current_ident() or ""))
@@ -215,6 +216,12 @@ class RunPage(Page):
         elif runs and self.list.current_ident() is None:
             live = next((run for run in runs if is_live(run)), runs[0])
             self.list.choose(live.run_id)
+
+    def _read_forecast(self, order: RunOrder) -> None:
+        workspace = self.hub.workspace
+        self.hub.jobs.read(
+            lambda: reads.forecast(workspace, order), lambda words: self.form.show_forecast(order, words), self.fail
+        )
 
     # -- following -------------------------------------------------------------------------------------
 

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QFileDialog, QGridLayout, QLineEdit, QSpinBox, QWidget
 
 from mince_gui.app.run import RunOrder
+from mince_gui.run.types import TimingMode
 from mince_gui.store.subsets import StoredPack
 from mince_gui.ui.reads import RunChoices
-from mince_gui.ui.run_words import about
 from mince_gui.ui.theme import GRID
 from mince_gui.ui.widgets import Card, button, column, label, roomy, row
 
 _NO_MODEL = "Choose a model folder"
 _NO_PACK = "No pack yet: make one on Subsets, or open a file"
+_NEEDS = "A run needs an ONNX Runtime GenAI model folder and a pack (items with their content)."
+_REST_MS = 250
+"""How long the form is left alone before an estimate is asked for."""
+_FAST_TIP = (
+    "Standard: every prompt is read whole; take it for measured times and speedups.\n"
+    "Fast: for choices, the examples that neighbouring items share are read once. It is used only where it was seen\n"
+    "to change no logit, so scores are the same; its times are not compared with standard ones."
+)
 
 
 class RunForm(Card):
-    """Asks for one run; `wanted` carries a RunOrder."""
+    """Asks for one run; `wanted` carries a RunOrder, `unsure` one whose duration is asked for (see `show_forecast`)."""
 
     wanted = Signal(object)
+    unsure = Signal(object)
 
     def __init__(self) -> None:
         super().__init__(margin=GRID + 4)
-        self._choices = RunChoices((), (), {}, {})
+        self._choices = RunChoices((), (), {})
         self.model = _combo("Model", 240)
         self.pack = _combo("Pack", 220)
         self.limit = _spin(
@@ -33,6 +42,16 @@ class RunForm(Card):
         )
         self.threads = _spin("automatic", "Threads of the runtime")
         self.tokens = _spin("the task's own", "Longest answer in tokens")
+        self.item_seconds = _spin("no limit", "An answer that takes longer is cut, and counted as cut by time")
+        self.item_seconds.setSuffix(" s")
+        self.timing = QComboBox()
+        self.timing.setAccessibleName("Timing")
+        self.timing.addItem("standard", "standard")
+        self.timing.addItem("fast", "fast")
+        self.timing.setToolTip(_FAST_TIP)
+        self.runtime = _combo("Runtime", 180)
+        self.runtime.setToolTip("The Python with OGA that runs the model; mince runtimes add registers another")
+        self.runtime.addItem("bundled (CPU)", "")
         self.template = QComboBox()
         self.template.setAccessibleName("Chat template")
         self.template.addItem("as the task needs", "auto")
@@ -45,9 +64,9 @@ class RunForm(Card):
         self.system.setToolTip(
             "A system message before every prompt; without a chat template it stands before the prompt as it is"
         )
-        self._time = label("", "muted")
+        self.forecast = label("", "muted")
         self.start = button("Start", self._start, icon="run", primary=True, tip="Start the run (Ctrl+Enter)")
-        self._more = button("More", self._toggle, flat=True, tip="Task, template, system prompt, longest answer")
+        self._more = button("More", self._toggle, flat=True, tip="Task, template, answers, runtime, timing, threads")
         browse = button("", self._browse_model, icon="folder", tip="Choose a model folder")
         browse.setAccessibleName("Choose a model folder")
         open_pack = button("", self._browse_pack, icon="folder", tip="Open a pack file")
@@ -69,7 +88,10 @@ class RunForm(Card):
             ("Chat template", template, 0, 2, 1),
             ("Longest answer", self.tokens, 0, 4, 1),
             ("System prompt", self.system, 1, 0, 3),
-            ("Threads", self.threads, 1, 4, 1),
+            ("Longest item", self.item_seconds, 1, 4, 1),
+            ("Runtime", self.runtime, 2, 0, 1),
+            ("Timing", self.timing, 2, 2, 1),
+            ("Threads", self.threads, 2, 4, 1),
         )
         for words, field, at, place, span in fields:
             options.addWidget(label(words, "muted"), at, place)
@@ -80,11 +102,17 @@ class RunForm(Card):
         self._options.hide()
         self.body.addLayout(line)
         self.body.addWidget(self._options)
-        self.body.addLayout(column(self._time))
-        for combo in (self.model, self.pack):
-            combo.currentIndexChanged.connect(self._settle)
+        self.body.addLayout(column(self.forecast))
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MS)
+        self._rest.timeout.connect(self._ask_forecast)
         self.pack.currentIndexChanged.connect(self._offer_tasks)
-        self.limit.valueChanged.connect(self._settle)
+        for combo in (self.model, self.pack, self.task, self.template, self.timing, self.runtime):
+            combo.currentIndexChanged.connect(self._settle)
+        for spin in (self.limit, self.tokens, self.item_seconds, self.threads):
+            spin.valueChanged.connect(self._settle)
+        self.system.textChanged.connect(self._settle)
         self._settle()
 
     def show_choices(self, choices: RunChoices) -> None:
@@ -100,6 +128,9 @@ class RunForm(Card):
         own = [(self.pack.itemText(i), self.pack.itemData(i)) for i in range(self.pack.count())]
         packs += [(name, path) for name, path in own if path and str(path).endswith(".mincepack")]
         _fill(self.pack, packs, pack, _NO_PACK)
+        # A name alone, with what it is for those who never registered another.
+        runtimes = [("bundled (CPU)", ""), *((name, name) for name in choices.runtimes)]
+        _fill(self.runtime, runtimes, self.runtime.currentData(), "")
         self._offer_tasks()
         self._settle()
 
@@ -130,12 +161,28 @@ class RunForm(Card):
             Path(model),
             str(pack),
             task=self.task.currentData(),
+            runtime=self.runtime.currentData() or None,
+            timing=self._timing_mode(),
             threads=self.threads.value() or None,
             chat_template=self.template.currentData(),
             limit=self.limit.value() or None,
             max_new_tokens=self.tokens.value() or None,
             system_prompt=self.system.text() if self.system.text().strip() else None,
+            max_item_seconds=self.item_seconds.value() or None,
         )
+
+    def _timing_mode(self) -> TimingMode:
+        return "fast" if self.timing.currentData() == "fast" else "standard"
+
+    def show_forecast(self, order: RunOrder, words: str) -> None:
+        """Say how long `order` would take, unless something else is asked for by now."""
+        if order == self.order():
+            self.forecast.setText(f"Time: {words}." if words else "")
+
+    def _ask_forecast(self) -> None:
+        order = self.order()
+        if order is not None:
+            self.unsure.emit(order)
 
     def _start(self) -> None:
         order = self.order()
@@ -163,20 +210,16 @@ class RunForm(Card):
         self.task.setEnabled(len(tasks) > 1)
 
     def _settle(self) -> None:
-        self.start.setEnabled(self.order() is not None)
-        pack = self._chosen_pack()
-        if self.order() is None:
-            self._time.setText("A run needs an ONNX Runtime GenAI model folder and a pack (items with their content).")
-        elif pack is None:
-            self._time.setText("How long it takes is not known before the first items are done.")
+        """What is asked for has changed."""
+        order = self.order()
+        self.start.setEnabled(order is not None)
+        if order is None:
+            self._rest.stop()
+            self.forecast.setText(_NEEDS)
         else:
-            each = self._choices.seconds.get((str(self.model.currentData()), pack.benchmark))
-            items = min(pack.n, self.limit.value() or pack.n)
-            self._time.setText(
-                f"{items:,} items; how long they take is not known before the first run of this model."
-                if each is None
-                else f"{items:,} items, about {about(each * items)} by an earlier run of this model."
-            )
+            # What was said of another order is not true of this one; the line keeps its height.
+            self.forecast.setText(" ")
+            self._rest.start()
 
     def _toggle(self) -> None:
         shown = self._options.isHidden()

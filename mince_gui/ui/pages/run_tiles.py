@@ -55,7 +55,8 @@ class Tiles(QWidget):
             tile.setVisible(not snapshot.choices)
         items = snapshot.run.plan.items
         if snapshot.choices:
-            why = "median; choices have no first token to time"
+            fast = (snapshot.run.conditions or {}).get("timing") == "fast"
+            why = "median, of what is read behind the kept examples" if fast else "median; choices have no first token"
             if snapshot.prefill_rate is None:
                 why = "choices of several tokens read the prompt in several passes"
             self.prompt.show_value(fmt.rate(snapshot.prefill_rate), why)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QComboBox, QProgressBar, QWidget
 
 from mince_gui.report import format as fmt
 from mince_gui.report.answers import Answers, is_empty
+from mince_gui.report.place import device_name, is_proven, place_words
 from mince_gui.run.types import Control
 from mince_gui.store.runs import StoredItem, StoredRun
 from mince_gui.ui.pages.run_tiles import Tiles
@@ -38,8 +39,11 @@ def _tokens(item: StoredItem) -> str:
 def _verdict_tip(item: StoredItem) -> str:
     lines = [item.cause] if item.cause else []
     if item.capped:
-        at = "the model's ceiling, before the token budget" if item.finish == "context" else "the token budget"
-        lines.append(f"the answer was cut at {at}")
+        at = {"context": "the model's ceiling, before the token budget", "time": "the longest time an item may take"}
+        lines.append(f"the answer was cut at {at.get(item.finish or '', 'the token budget')}")
+    if item.repeats is not None:
+        again = "token" if item.repeats == 1 else f"{item.repeats:,} tokens"
+        lines.append(f"the answer ends in the same {again} over and over")
     lines += ["the answer is empty"] if is_empty(item.text) else []
     lines += [f"{metric}: {passed:g} of {trials:g}" for metric, (passed, trials) in item.scores.items()]
     lines += [f"expected: {item.expected}"] if item.expected else []
@@ -80,7 +84,7 @@ ITEMS = (
 )  # fmt: skip
 _SCORES_WIDTH = 340
 _NO_ITEM = "No item is done yet."
-FILTERS = ("All items", "Wrong", "Missing", "Capped", "Empty")
+FILTERS = ("All items", "Wrong", "Missing", "Capped", "Repeating", "Empty")
 
 
 class RunView(QWidget):
@@ -127,7 +131,9 @@ class RunView(QWidget):
         self.stop = button(
             "Stop", lambda: self._ask("stop"), icon="stop", tip="Stop after this item; it can be resumed"
         )
-        head = row(self._title, self.pause, self.go_on, self.skip, self.stop, gap=GRID)
+        self.device = Chip()
+        self.memory = label("", "muted")
+        head = row(self._title, self.memory, self.device, self.pause, self.go_on, self.skip, self.stop, gap=GRID)
         head.setStretch(0, 1)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
@@ -195,6 +201,21 @@ class RunView(QWidget):
             self.left.setText(f"took {fmt.seconds(run.elapsed_seconds)}" if run.done else "")
         self.missing.setText(f"{run.missing:,} missing" if run.missing else "none missing")
         self._show_answers(snapshot.answers, choices=snapshot.choices)
+        self._show_device(run, snapshot)
+
+    def _show_device(self, run: StoredRun, snapshot: Snapshot) -> None:
+        """Where it runs, with the state of its proof, and the worker's memory; nothing before the model is loaded."""
+        conditions = run.conditions or {}
+        known = bool(conditions.get("device"))
+        self.device.setVisible(known)
+        if known:
+            name = device_name(conditions)
+            state = "warn" if not is_proven(conditions) else "muted:none" if name == "CPU" else "good"
+            role, _, shape = state.partition(":")
+            self.device.show_state(name, role, shape or role)
+            self.device.setToolTip(place_words(conditions))
+        self.memory.setText("" if snapshot.memory_bytes is None else f"memory {fmt.memory(snapshot.memory_bytes)}")
+        self.memory.setToolTip("Memory of the worker, the model's included, after the latest item")
 
     def _show_answers(self, answers: Answers, *, choices: bool) -> None:
         """What was cut, is empty or does not fit; nothing is generated for choices, so nothing can be cut."""
@@ -248,6 +269,8 @@ class RunView(QWidget):
             return item.state == "missing"
         if wanted == "Empty":
             return is_empty(item.text)
+        if wanted == "Repeating":
+            return item.repeats is not None
         return item.capped if wanted == "Capped" else True
 
     def _fill_items(self) -> None:

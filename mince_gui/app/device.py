@@ -1,0 +1,40 @@
+"""One run on a device at a time: taking a device, or waiting for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from mince_gui.base.cancel import CancelToken
+from mince_gui.base.events import Emit, Progress
+from mince_gui.base.paths import state_dir
+from mince_gui.run.lease import DeviceBusyError, leases
+
+_LOOK_SECONDS = 0.5
+
+
+@contextmanager
+def taken(
+    devices: Sequence[str], holder: str, *, wait: bool, emit: Emit, cancel: CancelToken, progress: Progress
+) -> Iterator[None]:
+    """Hold `devices` while inside; the system gives them back when this process ends, however it ends.
+
+    Where another run holds one: raises DeviceBusyError, or with `wait` stays until it is free; `progress` is then told
+    with who holds it. Raises CancelledError.
+    """
+    with ExitStack() as held:
+        told = ""
+        while True:
+            try:
+                held.enter_context(leases(state_dir() / "leases", devices, holder))
+                break
+            except DeviceBusyError as exc:
+                if not wait:
+                    raise
+                if exc.message != told:
+                    told = exc.message
+                    emit(Progress(progress.done, progress.total, f"waits: {exc.message}", lasting=True))
+                cancel.check()
+                time.sleep(_LOOK_SECONDS)
+        yield
