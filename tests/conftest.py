@@ -61,6 +61,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fixtures that live longer than a test run models too, and would take the user's own lease of the device."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINCE_CONFIG", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINCE_CONFIG", str(tmp_path / "config"))

@@ -81,11 +81,12 @@ def forecast(workspace: Path, order: RunOrder) -> Forecast:
     with Workspace(workspace) as ws:
         pack = read_pack(find_pack(ws, order))
         task = choose_task(pack, order.task)
+        model_dir = read_model_folder(order.model_dir).path
         items = min(len(pack.items), order.limit or len(pack.items))
 
         def requests() -> Sequence[Request]:
             today = datetime.now().astimezone().date()
-            chat = choose_chat(task, read_model_folder(order.model_dir).path, order.chat_template, today)
+            chat = choose_chat(task, model_dir, order.chat_template, today)
             prompting = Prompting(pack, task, chat, order.system_prompt, order.max_new_tokens)
             return [item.request for item in prompting.items(items)]
 
@@ -96,7 +97,7 @@ def forecast(workspace: Path, order: RunOrder) -> Forecast:
             "chat_template": order.chat_template, "max_new_tokens": order.max_new_tokens,
             "system_prompt": order.system_prompt, "max_item_seconds": order.max_item_seconds,
         }  # fmt: skip
-        work = _Work(order.model_dir, pack.subset.benchmark, task.name, items, settings, requests)
+        work = _Work(model_dir, pack.subset.benchmark, task.name, items, settings, requests)
         return _forecast(ws, work)
 
 

@@ -73,13 +73,13 @@ def export_run(
     lm-eval: the folder `out` gets the model's folder with results_<time>.json and samples_<task>_<time>.jsonl, as
     --log_samples writes; <time> is the run's end, so that the same run gives the same bytes. csv: one row per item
     with all that is stored of it, missing ones too. Raises UsageError for an unknown run, InputError where the pack or
-    the chat template that the prompts were made from is gone or changed, MinceError where no item is done.
+    the chat template that the prompts were made from is gone or changed, MinceError where there is nothing to write.
     """
     with stream(emit, "export", detail=run_id), Workspace(workspace) as ws:
         run = stored_runs.get(ws, run_id)
         items = stored_runs.items(ws, run.run_id)
         done = [item for item in items if item.state == "done"]
-        if not done:
+        if not done and not (form == "csv" and items):
             raise MinceError(f"No item of run {run.run_id} is done.", "Run it first: mince run --resume RUN")
         exports = ws.folder / "exports"
         if form == "csv":

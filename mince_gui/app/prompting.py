@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -160,37 +160,41 @@ class Prompting:
 
         Grouped ones are the same items; a group stands where its first one was.
         """
+        return list(self.one_by_one(count))
+
+    def one_by_one(self, count: int) -> Iterator[RunItem]:
+        """As `items`, each made when it is asked for, unless they are grouped: all prompts of a run are much memory."""
         self._check_template()
-        order = running_order(len(self.pack.items))[:count]
-        plain_system = self.system_prompt if self.chat.template is None else None
-        described = plain_system is not None and self._begins_with_description()
-        asked: list[tuple[PackItem, Doc, Request]] = []
-        for place in order:
-            item = self.pack.items[place]
-            doc, shots = self._given(item)
-            request = self.task.request(doc, shots, render=self._render(), max_new_tokens=self.max_new_tokens)
-            if plain_system is not None:
-                request = _with_system(request, plain_system, described)
-            asked.append((item, doc, request))
+        asked = self._asked(count)
         if self.grouped:
-            first: dict[str, int] = {}
+            whole, first = list(asked), dict[str, int]()
             groups = [
                 first.setdefault(request.prefix, at) if request.prefix else at
-                for at, (_, _, request) in enumerate(asked)
+                for at, (_, _, request) in enumerate(whole)
             ]
-            asked = [one for _, one in sorted(zip(groups, asked, strict=True), key=lambda pair: pair[0])]
-        return [
-            RunItem(position, item.key, item.category, doc, request)
-            for position, (item, doc, request) in enumerate(asked)
-        ]
+            asked = (one for _, one in sorted(zip(groups, whole, strict=True), key=lambda pair: pair[0]))
+        for position, (item, doc, request) in enumerate(asked):
+            yield RunItem(position, item.key, item.category, doc, request)
 
-    def facts(self, items: Sequence[RunItem]) -> dict[str, Any]:
-        """What a report must know of how these items are asked."""
+    def _asked(self, count: int) -> Iterator[tuple[PackItem, Doc, Request]]:
+        plain_system = self.system_prompt if self.chat.template is None else None
+        described = plain_system is not None and self._begins_with_description()
+        render = self._render()
+        for place in running_order(len(self.pack.items))[:count]:
+            item = self.pack.items[place]
+            doc, shots = self._given(item)
+            request = self.task.request(doc, shots, render=render, max_new_tokens=self.max_new_tokens)
+            if plain_system is not None:
+                request = _with_system(request, plain_system, described)
+            yield item, doc, request
+
+    def facts(self, count: int, budget: int) -> dict[str, Any]:
+        """What a report must know of how the first `count` items are asked; `budget` is the most tokens of one."""
         facts: dict[str, Any] = {
-            **self._examples(len(items)),
+            **self._examples(count),
             "thinking_off": self.chat.template is not None and self.chat.template.thinking_off,
             "system_prompt": self.system_prompt,
-            "budget": max((item.request.max_new_tokens for item in items), default=0) or None,
+            "budget": budget or None,
         }
         if isinstance(self.task, LoggedTask):
             source = self.task.definition.source

@@ -8,23 +8,27 @@ makes each entry's run when its turn has come; an entry that fails does not stop
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from mince_gui.app import detached
-from mince_gui.app.run import RunOrder, create, execute
+from mince_gui.app.run import BUSY_SECONDS, RunOrder, create, execute
+from mince_gui.app.run_sink import outliving
+from mince_gui.app.runtimes import BUNDLED
 from mince_gui.base import crash
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import CancelledError, InputError, MinceError, UsageError
-from mince_gui.base.events import Cause, Emit, Warned, ignore
-from mince_gui.base.paths import state_dir
+from mince_gui.base.events import Cause, Emit, Event, Started, Warned, ignore
+from mince_gui.base.paths import expanded, state_dir
 from mince_gui.run.lease import DeviceBusyError, holder, leases
 from mince_gui.store import Workspace
 from mince_gui.store import queue as stored_queue
 from mince_gui.store import runs as stored_runs
+from mince_gui.store import runtimes as stored_runtimes
 from mince_gui.store import subsets as stored_subsets
 from mince_gui.store.faults import WorkspaceError
 from mince_gui.store.queue import StoredEntry
@@ -67,22 +71,25 @@ class Queue:
 def add(workspace: Path, orders: Sequence[RunOrder]) -> list[int]:
     """Put runs at the end of the queue; returns the entries' numbers. Nothing is checked before an entry's turn."""
     with Workspace(workspace) as ws:
-        names = {pack.name for pack in stored_subsets.packs(ws)}
-        return stored_queue.add(ws, [_from_anywhere(order, names).to_json() for order in orders])
+        packs = {"full", *(pack.name for pack in stored_subsets.packs(ws))}
+        runtimes = {BUNDLED, *(runtime.name for runtime in stored_runtimes.listing(ws))}
+        return stored_queue.add(ws, [_from_anywhere(order, packs, runtimes).to_json() for order in orders])
 
 
-def _from_anywhere(order: RunOrder, packs: set[str]) -> RunOrder:
-    """The order with whole paths: the queue may be started from another folder."""
+def _from_anywhere(order: RunOrder, packs: Collection[str], runtimes: Collection[str]) -> RunOrder:
+    """The order with whole paths: the queue may be started from another folder. A name that is known stays a name."""
 
-    def whole(named: str | None) -> str | None:
-        return str(Path(named).absolute()) if named and named not in packs and Path(named).exists() else named
+    def whole(named: str, known: Collection[str]) -> str:
+        # Not Path.exists: a name that no file can have is none, and no error.
+        is_file = named not in known and os.path.exists(named)  # noqa: PTH110
+        return str(Path(named).absolute()) if is_file else named
 
     return dataclasses.replace(
         order,
-        model_dir=order.model_dir.expanduser().absolute(),
-        subset=whole(order.subset),
-        runtime=whole(order.runtime),
-        chat_template=whole(order.chat_template) or order.chat_template,
+        model_dir=expanded(order.model_dir).absolute(),
+        subset=None if order.subset is None else whole(order.subset, packs),
+        runtime=None if order.runtime is None else whole(order.runtime, runtimes),
+        chat_template=whole(order.chat_template, ("auto", "none")),
     )
 
 
@@ -90,10 +97,11 @@ def listing(workspace: Path) -> Queue:
     """The queue as it stands."""
     with Workspace(workspace) as ws:
         runner = holder(ws.folder, _NAME)
-        return Queue(tuple(_shown(ws, entry, runner is not None) for entry in stored_queue.entries(ws)), runner)
+        has_runner = runner is not None
+        return Queue(tuple(_shown(ws, entry, has_runner=has_runner) for entry in stored_queue.entries(ws)), runner)
 
 
-def _shown(ws: Workspace, entry: StoredEntry, has_runner: bool) -> QueueEntry:
+def _shown(ws: Workspace, entry: StoredEntry, *, has_runner: bool) -> QueueEntry:
     run = None if entry.run_id is None else stored_runs.get(ws, entry.run_id)
     return QueueEntry(
         entry_id=entry.entry_id,
@@ -178,19 +186,20 @@ def run_queue(
     *,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
-    shown: Callable[[QueueEntry], None] = lambda entry: None,
 ) -> list[QueueEntry]:
-    """Run every entry that has not ended, in order; returns those that were in hand, `shown` gets each at its end.
+    """Run every entry that has not ended, in order; returns those that were in hand.
 
     An entry ends with its run's cause, or as failed with the reason why it could not be run; then comes the next. The
     queue itself ends early when `cancel` is set or `stop` asks (the entry in hand stays, for the next time), and raises
-    WorkspaceError where the workspace cannot be used any more. `emit` gets one stream of events per run.
+    WorkspaceError where the workspace cannot be used any more. `emit` gets one stream of events per run; a front end
+    that goes away ends nothing.
 
     Raises UsageError while another process runs the queue.
     """
     cancel = cancel or CancelToken()
+    emit = outliving(emit)
     ended: list[QueueEntry] = []
-    with Workspace(workspace) as ws:
+    with Workspace(workspace, busy_seconds=BUSY_SECONDS) as ws:
         ws.require_writable()
         with _only_runner(ws.folder):
             while not _is_over(ws.folder, cancel) and (entry := stored_queue.begin_next(ws)) is not None:
@@ -199,11 +208,10 @@ def run_queue(
                 except CancelledError:
                     cause, detail = "stopped", ""
                 if cause == "stopped" and _is_over(ws.folder, cancel):
-                    stored_queue.put_back(ws, entry.entry_id)
+                    closed = stored_queue.put_back(ws, entry.entry_id)
                 else:
-                    stored_queue.end(ws, entry.entry_id, cause, detail)
-                ended.append(next(e for e in listing(ws.folder).entries if e.entry_id == entry.entry_id))
-                shown(ended[-1])
+                    closed = stored_queue.end(ws, entry.entry_id, cause, detail)
+                ended.append(_shown(ws, closed, has_runner=True))
     return ended
 
 
@@ -220,19 +228,33 @@ def _is_over(folder: Path, cancel: CancelToken) -> bool:
     return cancel.cancelled or _stop_file(folder).exists()
 
 
+def _stopping(ws: Workspace, run_id: str, emit: Emit) -> Emit:
+    """The same emit; a run whose queue was asked to stop while it was about to begin is asked, too.
+
+    A run that begins forgets the wishes for its earlier runner, and with them one that `stop` wrote just before.
+    """
+
+    def tell(event: Event) -> None:
+        if isinstance(event, Started) and _stop_file(ws.folder).exists():
+            stored_runs.ask(ws, run_id, "stop")
+        emit(event)
+
+    return tell
+
+
 def _run(ws: Workspace, entry: StoredEntry, emit: Emit, cancel: CancelToken) -> tuple[Cause, str]:
     """How the entry's run ended. Raises CancelledError, and WorkspaceError where no other entry can be run either."""
     try:
         run_id = entry.run_id
         if run_id is None:
-            run_id = create(ws.folder, _order_of(entry))
+            run_id = create(ws.folder, _order_of(entry), busy_seconds=BUSY_SECONDS)
             stored_queue.set_run(ws, entry.entry_id, run_id)
         if _is_over(ws.folder, cancel):
             return "stopped", ""
-        execute(ws.folder, run_id, emit=emit, cancel=cancel, wait=True)
+        execute(ws.folder, run_id, emit=_stopping(ws, run_id, emit), cancel=cancel, wait=True)
     except (WorkspaceError, CancelledError):
         raise
-    except MinceError as exc:
+    except (MinceError, OSError) as exc:
         detail = str(exc)
     except Exception as exc:  # noqa: BLE001 - a defect in one run must not cost the others their night
         report = crash.write_report(exc, state_dir())

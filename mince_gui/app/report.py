@@ -18,6 +18,7 @@ from mince_gui.app.timing import (
     item_seconds,
     output_tokens,
     prefill_rates,
+    prefill_seconds,
 )
 from mince_gui.base.canonical import canonical_json, sha256_text
 from mince_gui.base.errors import UsageError
@@ -72,6 +73,7 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
         wall_seconds=run.elapsed_seconds if done and not missing and not conditions.get("changed") else None,
         item_seconds=item_seconds(done),
         first_token_seconds=first_token_seconds(done),
+        prefill_seconds=prefill_seconds(done),
         prefill_rates=prefill_rates(done),
         decode_rates=decode_rates(done),
         input_tokens=input_tokens(done),

@@ -8,7 +8,7 @@ the last committed item; items that are missing (a crash, a skip) are tried agai
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -45,7 +45,7 @@ from mince_gui.store.runs import DoneItem, NewRun, StoredRun
 from mince_gui.subset import bundled, read_pack, read_subset
 from mince_gui.tasks.types import Answer, Scored
 
-_BUSY_SECONDS = 600.0
+BUSY_SECONDS = 600.0
 """A run that took hours outwaits a backup program that holds the workspace."""
 _LOGGED = " (without --dataset where only imported logs know the benchmark)"
 
@@ -87,8 +87,10 @@ class RunOrder:
         return cls(**{**body, "model_dir": Path(body["model_dir"])})
 
 
-def create(workspace: Path, order: RunOrder) -> str:
+def create(workspace: Path, order: RunOrder, *, busy_seconds: float = 15.0) -> str:
     """Check everything that can be checked before a model is loaded, and write the run; returns its id.
+
+    `busy_seconds`: how long another program's lock on the workspace is waited for.
 
     Raises UsageError for an unknown subset, task or runtime, InputError for a broken pack or model folder.
     """
@@ -100,7 +102,7 @@ def create(workspace: Path, order: RunOrder) -> str:
         raise UsageError(f"The system prompt is no valid text: {exc.reason}.") from exc
     if order.limit is not None and order.limit < 1:
         raise UsageError("--limit must be at least 1.")
-    with Workspace(workspace) as ws:
+    with Workspace(workspace, busy_seconds=busy_seconds) as ws:
         ws.require_writable()
         pack_path = find_pack(ws, order)
         pack = read_pack(pack_path)
@@ -246,12 +248,14 @@ def execute(
     but for SIGKILL and power loss, after which the row's process is gone and the run counts as interrupted.
     """
     cancel = cancel or CancelToken()
-    with Workspace(workspace, busy_seconds=_BUSY_SECONDS) as ws:
+    with Workspace(workspace, busy_seconds=BUSY_SECONDS) as ws:
         run = stored_runs.get(ws, run_id)
         run_id = run.run_id
         if run.state == "ended" and run.done == run.plan.items:
             return summarise(ws, run_id)
         stored_runs.take(ws, run_id)
+        # Read again: a runner that ended in this moment has left more than was seen.
+        run = stored_runs.get(ws, run_id)
         with event_writer(ws.events_file(run_id), emit) as tell:
             tell(Started("run", run.plan.items, "items", f"{run.plan.subset} on {run.plan.model}"))
             cause: Cause = "failed"
@@ -260,7 +264,12 @@ def execute(
                 device = read_model_folder(run.plan.model_dir).devices
                 so_far = Progress(run.done, run.plan.items)
                 holder = f"run {run_id} ({run.plan.model} on {run.plan.subset})"
-                with taken(device, holder, wait=wait, emit=tell, cancel=cancel, progress=so_far):
+
+                def stopped() -> bool:
+                    wish = stored_runs.asked(ws, run_id)
+                    return wish is not None and wish[1] == "stop"
+
+                with taken(device, holder, wait=wait, emit=tell, cancel=cancel, stopped=stopped, progress=so_far):
                     end = _execute(ws, run, tell, cancel)
                 cause = "incomplete" if end.cause == "done" and end.missing else end.cause
                 detail = f"{end.missing} of {run.plan.items} items are missing" if cause == "incomplete" else end.detail
@@ -283,15 +292,15 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
     settings = plan.settings
     with uncollected():
         prompting = prompting_of(run)
-        items = prompting.items(plan.items)
-        asked = prompting.facts(items)
         done = stored_runs.done_items(ws, run.run_id)
     task, chat = prompting.task, prompting.chat
     model = read_model_folder(plan.model_dir)
     digest = stored_models.folder_sha256(ws, model.path, model.name, lambda path: folder_sha256(path, cancel=cancel))
     if done:
         _same_as_before(run, {"model_sha256": digest, "chat_template_sha256": chat.sha256})
-        _same_prompts(run, items, done.values())
+    with uncollected():
+        left, budget = _left(run, prompting, done)
+        asked = prompting.facts(plan.items, budget)
 
     _tell_surroundings(model, emit)
 
@@ -299,7 +308,7 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
         return task.score(item.doc, answer)
 
     return run_items(
-        [item for item in items if item.position not in done],
+        left,
         run_id=run.run_id,
         runtime=find_runtime(ws, settings["runtime"]),
         model_dir=model.path,
@@ -325,14 +334,24 @@ def _execute(ws: Workspace, run: StoredRun, emit: Emit, cancel: CancelToken) -> 
     )
 
 
-def _same_prompts(run: StoredRun, items: Sequence[RunItem], done: Iterable[DoneItem]) -> None:
-    """Whatever the cause (another version of the program, too): items of one run are asked by one kind of prompt."""
-    for before in done:
-        if before.prompt_sha256 not in (None, items[before.position].request.sha256):
+def _left(run: StoredRun, prompting: Prompting, done: Mapping[int, DoneItem]) -> tuple[list[RunItem], int]:
+    """The items that are not done yet, and the most tokens that any item of the run may write.
+
+    Whatever the cause (another version of the program, too): items of one run are asked by one kind of prompt, so the
+    prompts of those that are done are made again. Raises InputError where one is not what it was.
+    """
+    left, budget = list[RunItem](), 0
+    for item in prompting.one_by_one(run.plan.items):
+        budget = max(budget, item.request.max_new_tokens)
+        before = done.get(item.position)
+        if before is None:
+            left.append(item)
+        elif before.prompt_sha256 not in (None, item.request.sha256):
             raise InputError(
                 f"The prompt of item {before.item_key} is not what it was when run {run.run_id} asked it.",
                 "Start a new run.",
             )
+    return left, budget
 
 
 def _same_as_before(run: StoredRun, now: Mapping[str, str]) -> None:

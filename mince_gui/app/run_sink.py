@@ -150,12 +150,8 @@ class _EventFile:
                 return
 
 
-@contextmanager
-def event_writer(path: Path, emit: Emit) -> Iterator[Emit]:
-    """An emit that also appends every event to `path`, one whole line at a time.
-
-    A front end that goes away (a closed pipe or terminal) is told nothing more; the run goes on.
-    """
+def outliving(emit: Emit) -> Emit:
+    """An emit to a front end that may go away (a closed pipe or terminal): it is told nothing more then."""
     front = emit
 
     def guarded(event: Event) -> None:
@@ -165,6 +161,16 @@ def event_writer(path: Path, emit: Emit) -> Iterator[Emit]:
         except OSError:
             front = ignore
 
+    return guarded
+
+
+@contextmanager
+def event_writer(path: Path, emit: Emit) -> Iterator[Emit]:
+    """An emit that also appends every event to `path`, one whole line at a time.
+
+    A front end that goes away does not end the run.
+    """
+    guarded = outliving(emit)
     file = _EventFile(path, guarded)
 
     def tell(event: Event) -> None:

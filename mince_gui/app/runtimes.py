@@ -15,6 +15,7 @@ from mince_gui.app.stream import stream
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import InputError, MinceError, UsageError
 from mince_gui.base.events import Emit, ignore
+from mince_gui.base.paths import expanded
 from mince_gui.run import Runtime, bundled_runtime, external_runtime
 from mince_gui.run.devices import machine_state
 from mince_gui.run.discovery import Candidate, environments, python_in
@@ -66,7 +67,7 @@ def find_runtime(ws: Workspace, named: str | None) -> Runtime:
     for stored in registered:
         if named == stored.name:
             return _external(stored)
-    path = _expanded(named)
+    path = expanded(named)
     if not path.exists() and path.name == named:
         names = ", ".join([BUNDLED, *(stored.name for stored in registered)])
         raise UsageError(
@@ -106,7 +107,7 @@ def add(
     Adding it again probes it again. Raises InputError for what is no Python or has no OGA that can be imported, and
     UsageError for a name that is taken or reserved.
     """
-    program = _python(_expanded(python))
+    program = _python(expanded(python))
     with Workspace(workspace) as ws, stream(emit, "probe", detail=str(program)):
         before = next((s for s in stored_runtimes.listing(ws) if s.python == program), None)
         runtime = external_runtime(program, name or (before.name if before else None))
@@ -162,7 +163,7 @@ def discover(workspace: Path) -> list[Candidate]:
     """Environments of AMD's on this machine that are not registered; reads folders, starts nothing."""
     with Workspace(workspace) as ws:
         taken = {stored.python for stored in stored_runtimes.listing(ws)}
-    return [candidate for candidate in environments(os.environ, _expanded("~")) if candidate.python not in taken]
+    return [candidate for candidate in environments(os.environ, expanded("~")) if candidate.python not in taken]
 
 
 def survey(workspace: Path, *, machine: Callable[[], dict[str, Any]] = machine_state) -> Survey:
@@ -173,11 +174,6 @@ def survey(workspace: Path, *, machine: Callable[[], dict[str, Any]] = machine_s
 
 
 # -- inner --------------------------------------------------------------------------------------------
-
-
-def _expanded(path: str | Path) -> Path:
-    """With the home folder for ~; as it is where there is none, of which pathlib would make an error."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111
 
 
 def _python(path: Path) -> Path:

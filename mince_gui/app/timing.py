@@ -14,6 +14,7 @@ from mince_gui.report.speed import (
     ITEM_WALL,
     OUTPUT_TOKENS,
     PREFILL_RATE,
+    PREFILL_TIME,
     TIME_TO_FIRST,
     spread,
 )
@@ -22,6 +23,7 @@ from mince_gui.store.runs import StoredItem, StoredRun
 _JSON_NAMES = {
     ITEM_WALL: "item_seconds",
     TIME_TO_FIRST: "first_token_seconds",
+    PREFILL_TIME: "prefill_seconds",
     PREFILL_RATE: "prefill_tokens_per_second",
     DECODE_RATE: "decode_tokens_per_second",
     INPUT_TOKENS: "input_tokens",
@@ -66,6 +68,11 @@ def decode_rates(items: Sequence[StoredItem]) -> tuple[float, ...]:
 def first_token_seconds(items: Sequence[StoredItem]) -> tuple[float, ...]:
     """Seconds to the first token of every generated item."""
     return tuple(i.first_token_seconds for i in items if i.first_token_seconds is not None)
+
+
+def prefill_seconds(items: Sequence[StoredItem]) -> tuple[float, ...]:
+    """Seconds of reading, of every timed item: all forward passes of a choice, in fast mode behind the kept prefix."""
+    return tuple(i.prefill_seconds for i in items if i.prefill_seconds)
 
 
 def item_seconds(items: Sequence[StoredItem]) -> tuple[float, ...]:
@@ -116,7 +123,7 @@ class RunTiming:
 
     def to_json(self) -> dict[str, Any]:
         """The object `timing` of `run --json`: medians by name, the spread of each, and the run as a whole."""
-        medians = (TIME_TO_FIRST, PREFILL_RATE, DECODE_RATE)
+        medians = (TIME_TO_FIRST, PREFILL_TIME, PREFILL_RATE, DECODE_RATE)
         return {
             "mode": self.mode,
             "threads": self.threads,
@@ -148,6 +155,7 @@ def timing_of(run: StoredRun, items: Sequence[StoredItem]) -> RunTiming:
     lines = (
         spread(ITEM_WALL, "s", item_seconds(done)),
         spread(TIME_TO_FIRST, "s", first_token_seconds(done)),
+        spread(PREFILL_TIME, "s", prefill_seconds(done)),
         spread(PREFILL_RATE, "tok/s", prefill_rates(done)),
         spread(DECODE_RATE, "tok/s", decode_rates(done)),
         spread(INPUT_TOKENS, "tokens", tokens_in),

@@ -30,6 +30,11 @@ def bundled_subsets() -> Path:
     return _data_folder("subsets")
 
 
+def expanded(path: str | Path) -> Path:
+    """With the home folder for ~; as it is where there is none, of which pathlib would make an error."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111
+
+
 def default_workspace() -> Path:
     """MINCE_WORKSPACE if set, else a folder in the user's data directory."""
     named = os.environ.get("MINCE_WORKSPACE")

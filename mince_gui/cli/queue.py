@@ -11,6 +11,7 @@ from mince_gui.app import queue
 from mince_gui.app.queue import QueueEntry
 from mince_gui.base.errors import ItemsMissingError, MinceError
 from mince_gui.base.events import Emit, Event, ignore, to_json
+from mince_gui.base.paths import expanded
 from mince_gui.cli.console import (
     LiveLine,
     cancel_on_interrupt,
@@ -46,6 +47,11 @@ def queue_add(model_dirs: tuple[Path, ...], subsets: tuple[str, ...], workspace:
     added = queue.add(workspace, orders)
     numbers = str(added[0]) if len(added) == 1 else f"{added[0]} to {added[-1]}"
     click.echo(f"Added entry {numbers}. Run them: mince queue start")
+    for model in model_dirs:
+        if not expanded(model).is_dir():
+            click.echo(
+                f"! There is no folder {visible(str(model))} yet; it must be there when its turn comes.", err=True
+            )
 
 
 @queue_group.command("list")
@@ -99,8 +105,11 @@ def queue_start(detach: bool, events: str, workspace: Path, as_json: bool) -> No
     another has its device.
     """
     if detach:
-        pid = queue.start_detached(workspace)
-        click.echo(f"The queue is run by process {pid}; its words go to {queue.queue_log(workspace)}.")
+        pid, log = queue.start_detached(workspace), queue.queue_log(workspace)
+        if as_json:
+            print_json({"pid": pid, "log": str(log)})
+        else:
+            click.echo(f"The queue is run by process {pid}; its words go to {log}.")
         return
     emits: dict[str, Emit] = {"live": LiveLine(), "jsonl": _jsonl, "none": ignore}
     with cancel_on_interrupt() as cancel:

@@ -17,9 +17,8 @@ _METHODS: Mapping[str, str] = {
     "last_logits": "one forward pass, logits of the last position over choices of one token each",
     "row_before": "one forward pass, logits of the position before the last (the model's length trap avoided)",
     KEPT_PREFIX: (
-        "fast timing: what neighbouring items begin with is read once and kept, the rest in one forward pass, logits "
-        "of the last position; in use only where this run's probe gave logits that are bit-identical to those of whole "
-        "prompts, as lm-eval reads them"
+        "fast timing, what neighbouring items begin with is read once and kept, the rest in one forward pass, logits "
+        "of the last position"
     ),
     "all_rows": "log-probabilities of several tokens summed, from the logits of all positions",
     "token_by_token": "log-probabilities summed, each choice fed token by token",

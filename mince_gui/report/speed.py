@@ -12,6 +12,7 @@ from mince_gui.report.types import Reference, RunData
 
 ITEM_WALL = "wall clock per item"
 TIME_TO_FIRST = "time to first token"
+PREFILL_TIME = "prefill time"
 PREFILL_RATE = "prefill rate"
 DECODE_RATE = "decode rate"
 INPUT_TOKENS = "input tokens"
@@ -38,14 +39,14 @@ def speedup(run: RunData, coverage: Coverage, own: Reference | None) -> Speedup:
     """Full wall clock / subset wall clock of the same model on the same machine, runtime and timing mode.
 
     Measured only where both runs are timed, complete and made under one `device_key`; otherwise
-    estimated from this run's per-item seconds x N; a wall clock from elsewhere never enters. Items that were timed in
-    two modes make no speedup at all.
+    estimated from this run's per-item seconds x N; a wall clock from elsewhere never enters. A run
+    whose sittings differ in timing mode, device or threads makes no speedup at all.
     """
     if run.is_full:
         return Speedup("none", None, None, None, None, None, "This is the full run: there is nothing to compare with.")
     wall = _timed(run.wall_seconds)
-    if "timing" in (run.conditions.get("changed") or ()):
-        words = "A part of the items was timed in fast mode, a part in standard mode: no speedup can be given."
+    if changed := run.conditions.get("changed"):
+        words = f"The run's sittings differ in {', '.join(changed)}: they have no one pace, and no speedup is given."
         return Speedup("none", None, None, None, None, wall, words)
     why = "No full run of this model was timed on this device"
     if own is not None:
@@ -126,6 +127,7 @@ def latency(run: RunData) -> tuple[Latency, ...]:
     lines = (
         spread(ITEM_WALL, "s", run.item_seconds),
         spread(TIME_TO_FIRST, "s", run.first_token_seconds),
+        spread(PREFILL_TIME, "s", run.prefill_seconds),
         spread(PREFILL_RATE, "tok/s", run.prefill_rates),
         spread(DECODE_RATE, "tok/s", run.decode_rates),
         spread(INPUT_TOKENS, "tokens", run.input_tokens),

@@ -13,12 +13,21 @@ from mince_gui.report.asking import TOLD
 from mince_gui.report.glossary import CONDITION_WORDS
 from mince_gui.report.model import MetricReport, Report, plain
 from mince_gui.report.place import device_name, machine_words, place_words, smoke_words
-from mince_gui.report.speed import DECODE_RATE, INPUT_TOKENS, ITEM_WALL, OUTPUT_TOKENS, PREFILL_RATE, TIME_TO_FIRST
+from mince_gui.report.speed import (
+    DECODE_RATE,
+    INPUT_TOKENS,
+    ITEM_WALL,
+    OUTPUT_TOKENS,
+    PREFILL_RATE,
+    PREFILL_TIME,
+    TIME_TO_FIRST,
+)
 from mince_gui.report.words import VERDICT_WORDS
 
 _SPREAD_COLUMNS = (
-    (ITEM_WALL, "item_seconds"), (TIME_TO_FIRST, "first_token_seconds"), (PREFILL_RATE, "prefill_tokens_per_second"),
-    (DECODE_RATE, "decode_tokens_per_second"), (INPUT_TOKENS, "input_tokens"), (OUTPUT_TOKENS, "output_tokens"),
+    (ITEM_WALL, "item_seconds"), (TIME_TO_FIRST, "first_token_seconds"), (PREFILL_TIME, "prefill_seconds"),
+    (PREFILL_RATE, "prefill_tokens_per_second"), (DECODE_RATE, "decode_tokens_per_second"),
+    (INPUT_TOKENS, "input_tokens"), (OUTPUT_TOKENS, "output_tokens"),
 )  # fmt: skip
 _UNSET = {"threads": "chosen by ONNX Runtime"}
 """Conditions that are None where nothing was asked for, and what then holds."""

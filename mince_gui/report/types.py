@@ -68,6 +68,8 @@ class RunData:
     """How many answers were cut, are empty, or do not fit, and the token budget."""
     methods: Mapping[str, int] = field(default_factory=dict)
     """By which method the choices were scored, with the number of items; empty where text was generated."""
+    prefill_seconds: tuple[float, ...] = ()
+    """Seconds of reading, of every timed item."""
     input_tokens: tuple[int, ...] = ()
     """Tokens of the prompt of every done item, whichever of them were read once for several items."""
     output_tokens: tuple[int, ...] = ()

@@ -15,7 +15,7 @@ class Child:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
-        self._behind: psutil.Process | None = None
+        self._behind: list[psutil.Process] = []
 
     def named(self, pid: int) -> None:
         """The worker says that it is `pid`: it is ended too if it descends from our process.
@@ -23,8 +23,10 @@ class Child:
         If it does not it is none of ours: a worker in a container names an id that means another process here.
         """
         with contextlib.suppress(psutil.Error):
-            below = psutil.Process(self.process.pid).children(recursive=True)
-            self._behind = next((process for process in below if process.pid == pid), None)
+            self._behind = [process for process in self._below() if process.pid == pid]
+
+    def _below(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
 
     def wait(self, seconds: float) -> int | None:
         """The exit code; None if the process is still there after `seconds`."""
@@ -46,10 +48,13 @@ class Child:
 
     def end(self, ask: bytes | None, deadlines: Deadlines) -> None:
         """End it, by writing `ask` first (None = without asking). Some outlive even this: see `survivors`."""
+        if not self._behind:
+            # Not named yet: whatever a launcher has started is what was to become the worker.
+            with contextlib.suppress(psutil.Error):
+                self._behind = self._below()
         self._end_process(ask, deadlines)
         # A launcher that was killed leaves the process behind it; one that was asked may be a little ahead of it.
-        behind = [self._behind] if self._behind is not None else []
-        _, alive = psutil.wait_procs(behind, timeout=deadlines.terminate if ask is not None else 0)
+        _, alive = psutil.wait_procs(self._behind, timeout=deadlines.terminate if ask is not None else 0)
         for process in alive:
             with contextlib.suppress(psutil.Error):
                 process.kill()
@@ -74,9 +79,9 @@ class Child:
     def survivors(self) -> list[int]:
         """Ids of the processes that are still there. After `end`, a driver holds them; only a restart frees it."""
         alive = [self.process.pid] if self.process.poll() is None else []
-        behind = self._behind
-        with contextlib.suppress(psutil.Error):
-            # A zombie waits for its parent only: its device is free.
-            if behind is not None and behind.is_running() and behind.status() != psutil.STATUS_ZOMBIE:
-                alive.append(behind.pid)
+        for process in self._behind:
+            with contextlib.suppress(psutil.Error):
+                # A zombie waits for its parent only: its device is free.
+                if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                    alive.append(process.pid)
         return alive

@@ -59,8 +59,8 @@ def leases(folder: Path, devices: Sequence[str], holder: str) -> Iterator[None]:
                 ) from None
             except OSError as exc:
                 raise MinceError(
-                    f"The lease of the device {device} cannot be taken: {exc}",
-                    f"Make the folder {folder} writable, or name another one with the variable MINCE_CONFIG.",
+                    f"The lease of the {device} cannot be taken: {exc}",
+                    f"Make the folder {folder} writable for you.",
                 ) from exc
         yield
 

@@ -149,6 +149,9 @@ def folder_sha256(path: Path, *, cancel: CancelToken | None = None) -> str:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    # A pipe would be waited for without end.
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a file.", _REMEDY)
     try:
         body = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as exc:

@@ -432,12 +432,3 @@ def _creation_flags() -> int:
     if sys.platform == "win32":
         return subprocess.CREATE_NO_WINDOW
     return 0
-
-
-def probe(runtime: Runtime, *, deadlines: Deadlines | None = None, cancel: CancelToken | None = None) -> Hello:
-    """What a runtime's worker says of itself. Raises WorkerLostError if it does not start."""
-    worker = WorkerProcess(runtime, deadlines=deadlines)
-    try:
-        return worker.start(cancel)
-    finally:
-        worker.close()

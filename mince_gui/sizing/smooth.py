@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtri
 
 from mince_gui.logs.types import FloatArray
 from mince_gui.sizing.pairs import Pairs
@@ -46,6 +45,8 @@ def preview(
 
 def _bound(variance: float, total: int, sizes: Sequence[int], quantile: float) -> FloatArray:
     """Bound in pp from the variance per item (with N - 1) of a mean over n of `total` items."""
+    from scipy.special import ndtri  # as in `exact`: long to import, and not needed to read what was sized
+
     n = np.asarray(sizes, dtype=np.float64)
     z = float(ndtri((1.0 + quantile) / 2.0))
     return np.asarray(100.0 * z * np.sqrt(variance / n * (1.0 - n / total)), dtype=np.float64)

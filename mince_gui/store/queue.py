@@ -70,19 +70,21 @@ def set_run(ws: Workspace, entry_id: int, run_id: str) -> None:
         db.execute("UPDATE queue SET run_id = ? WHERE entry_id = ?", (run_id, entry_id))
 
 
-def put_back(ws: Workspace, entry_id: int) -> None:
-    """Let the entry wait again, in its old place and with its run."""
+def put_back(ws: Workspace, entry_id: int) -> StoredEntry:
+    """Let the entry wait again, in its old place and with its run; returns it so."""
     with ws.writing() as db:
         db.execute("UPDATE queue SET state = 'waiting' WHERE entry_id = ?", (entry_id,))
+        return _entry(db.execute(f"{_SELECT} WHERE entry_id = ?", (entry_id,)).fetchone())
 
 
-def end(ws: Workspace, entry_id: int, cause: Cause, detail: str) -> None:
-    """Close the entry with its cause."""
+def end(ws: Workspace, entry_id: int, cause: Cause, detail: str) -> StoredEntry:
+    """Close the entry with its cause; returns it so."""
     with ws.writing() as db:
         db.execute(
             "UPDATE queue SET state = 'ended', cause = ?, detail = ?, ended_at = ? WHERE entry_id = ?",
             (cause, detail, now(), entry_id),
         )
+        return _entry(db.execute(f"{_SELECT} WHERE entry_id = ?", (entry_id,)).fetchone())
 
 
 def remove(ws: Workspace, *, entry_id: int | None = None, ended: bool = False, running: bool) -> list[StoredEntry]:

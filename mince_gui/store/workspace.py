@@ -13,6 +13,7 @@ from types import TracebackType
 import psutil
 
 from mince_gui.base.errors import MinceError
+from mince_gui.base.paths import expanded
 from mince_gui.store.connection import Connection, connect, connect_to_read, has_unmerged
 from mince_gui.store.copies import keep_before_migration
 from mince_gui.store.faults import WorkspaceError, explained, read_only
@@ -55,7 +56,7 @@ class Workspace:
     """
 
     def __init__(self, folder: Path, *, busy_seconds: float = 15.0) -> None:
-        self.folder = folder.expanduser().absolute()
+        self.folder = expanded(folder).absolute()
         self.read_only = False
         self._busy_seconds = busy_seconds
         try:

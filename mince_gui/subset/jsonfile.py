@@ -13,6 +13,7 @@ from mince_gui.base.errors import InputError
 
 _LONGEST_NUMBER = 40
 _DEEPEST = 100
+_HOLDING = frozenset({dict, list})
 
 
 def parse_object(raw: bytes, where: str, remedy: str) -> dict[str, Any]:
@@ -30,13 +31,14 @@ def parse_object(raw: bytes, where: str, remedy: str) -> dict[str, Any]:
 def _quickly(raw: bytes) -> Any:
     """The value of ordinary JSON, several times faster; None where the careful way must tell what it is.
 
-    orjson refuses what `json` does (NaN, infinities) and lone surrogates; whole numbers beyond 64 bits it makes floats.
+    orjson refuses NaN and infinities as we do, and lone surrogates, which we take; whole numbers beyond 64 bits it
+    makes floats.
     """
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
         return None
-    return None if any(type(part) is float for level in _levels(value) for part in level) else value
+    return None if any(float in map(type, level) for level in _levels(value)) else value
 
 
 def _carefully(raw: bytes, where: str, remedy: str) -> Any:
@@ -63,11 +65,13 @@ def _levels(value: Any) -> Iterator[list[Any]]:
     while level:
         yield level
         inner: list[Any] = []
-        for entry in level:
-            if isinstance(entry, dict):
-                inner += entry.values()
-            elif isinstance(entry, list):
-                inner += entry
+        # Most levels hold texts alone: thousands of lines are seen through the faster.
+        if not _HOLDING.isdisjoint(map(type, level)):
+            for entry in level:
+                if isinstance(entry, dict):
+                    inner += entry.values()
+                elif isinstance(entry, list):
+                    inner += entry
         level = inner
 
 

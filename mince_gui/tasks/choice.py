@@ -104,17 +104,19 @@ class MultipleChoice(Declared[ChoicePrompt]):
 
 
 class _Same:
-    """A task with few-shot docs, under their identity: docs cannot be hashed, and one topic's are one object."""
+    """A task with few-shot docs, under the identity of each: docs cannot be hashed, and one topic's are one object."""
 
     def __init__(self, task: MultipleChoice, fewshot: Sequence[Doc]) -> None:
         self.task = task
-        self.fewshot = fewshot
+        # Held, so that no other doc gets the identity of one of them.
+        self.fewshot = tuple(fewshot)
+        self._identity = (id(task), *map(id, self.fewshot))
 
     def __hash__(self) -> int:
-        return id(self.fewshot)
+        return hash(self._identity)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.task is self.task and other.fewshot is self.fewshot
+        return isinstance(other, _Same) and other._identity == self._identity
 
 
 @lru_cache(maxsize=128)

@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str]) -> int:
     """Open the window; returns the exit code once it is closed. `argv` without the program's name."""
     options = _parser().parse_args(list(argv))
-    workspace = (options.workspace or paths.default_workspace()).expanduser().absolute()
+    workspace = paths.expanded(options.workspace or paths.default_workspace()).absolute()
 
     from PySide6.QtWidgets import QApplication
 

@@ -95,6 +95,7 @@ class _Camera:
         shown = self.window.page(page)
         if isinstance(shown, RunPage) and shown.list.current_ident() is not None:
             self.wait(lambda: shown.view.snapshot is not None)
+            self.wait(lambda: shown.form.order() is None or bool(shown.form.forecast.text()))
         if isinstance(shown, SizingPage):
             self.wait(lambda: not shown.view.questions.asking)
         if isinstance(shown, ReportsPage) and shown.list.current_ident() is not None:

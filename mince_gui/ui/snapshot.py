@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mince_gui.app.timing import decode_rate, prefill_rate
+from mince_gui.app.timing import decode_rate, prefill_rate, prefill_seconds
 from mince_gui.benchmarks import Benchmark
 from mince_gui.logs.types import FloatArray
 from mince_gui.report import approximate_ratio_interval, finite_population_interval
@@ -49,6 +49,7 @@ class Snapshot:
     answers: Answers
     first_token_seconds: float | None
     decode_rate: float | None
+    prefill_seconds: float | None
     prefill_rate: float | None
     seconds_left: float | None
     phase: str
@@ -103,6 +104,7 @@ class Trail:
         self._first: list[tuple[int, float]] = []
         self._decode: list[tuple[int, float]] = []
         self._prefill: list[tuple[int, float]] = []
+        self._reading: list[float] = []
         self._choices = False
         self._memory: int | None = None
         self.count = 0
@@ -136,6 +138,7 @@ class Trail:
         self._choices = self._choices or item.text is None
         if item.first_token_seconds is not None:
             self._first.append((self.done, item.first_token_seconds))
+        self._reading.extend(prefill_seconds([item]))
         if (written := decode_rate(item)) is not None:
             self._decode.append((self.done, written))
         if (read := prefill_rate(item)) is not None:
@@ -158,6 +161,7 @@ class Trail:
         return {
             "first_token_seconds": _median(self._first),
             "decode_rate": _median(self._decode),
+            "prefill_seconds": statistics.median(self._reading) if self._reading else None,
             "prefill_rate": _median(self._prefill),
             "points": {name: np.array(kept.points).reshape(-1, 4) for name, kept in self._sums.items()},
             "first_tokens": _pairs(self._first),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mince_gui.app import detached
 from mince_gui.app.demo import model_dir
 from mince_gui.app.listings import show_run
 from mince_gui.app.prompting import prompting_of
@@ -69,6 +70,20 @@ def test_waiting_for_a_device_can_be_cancelled(prepared: Path) -> None:
     with leases(state_dir() / "leases", ["cpu"], "run 20260101-x"):
         summary = execute(prepared, run_id, emit=emit, cancel=cancel, wait=True)
     assert (summary.cause, summary.done) == ("stopped", 0)
+
+
+def test_a_run_that_waits_for_a_device_is_stopped_by_a_wish_from_elsewhere(prepared: Path) -> None:
+    run_id = create(prepared, _order())
+
+    def emit(event: Event) -> None:
+        if isinstance(event, Progress) and event.note.startswith("waits"):
+            detached.ask(prepared, run_id, "stop")
+
+    with leases(state_dir() / "leases", ["cpu"], "run 20260101-x"):
+        summary = execute(prepared, run_id, emit=emit, wait=True)
+    assert (summary.cause, summary.done) == ("stopped", 0)
+    # The wish was for that sitting.
+    assert execute(prepared, run_id).cause == "done"
 
 
 def test_the_same_model_answers_the_smoke_test_alike_and_nothing_is_said(prepared: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from mince_gui.app.demo import model_dir
 from mince_gui.app.estimate import forecast, forecast_run, sum_interval
 from mince_gui.app.run import RunOrder, create, execute
-from mince_gui.base.errors import UsageError
+from mince_gui.base.errors import InputError, UsageError
 from mince_gui.cli.main import main
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
@@ -100,6 +100,11 @@ def test_a_pack_that_is_gone_is_left_to_the_run_to_tell(ran: tuple[Path, str], t
 def test_a_subset_that_is_not_there_is_refused_as_the_run_would_be(ran: tuple[Path, str]) -> None:
     with pytest.raises(UsageError, match="neither a file nor a pack"):
         forecast(ran[0], RunOrder(model_dir(), "no-such-pack"))
+
+
+def test_a_model_folder_that_is_not_there_is_refused_as_the_run_would_be(ran: tuple[Path, str], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no model folder"):
+        forecast(ran[0], RunOrder(tmp_path / "gone", "demo-choice-250"))
 
 
 @pytest.mark.parametrize("spread", [0.2, 1.0])

@@ -117,6 +117,17 @@ def test_a_table_is_safe_in_a_spreadsheet_and_shows_what_is_missing(some_done: t
     assert rows[2]["finish"] in ("eos", "stop", "budget")
 
 
+def test_a_table_of_a_run_whose_items_are_all_missing_says_why(some_done: tuple[Path, str]) -> None:
+    workspace, run_id = some_done
+    with Workspace(workspace) as ws, ws.writing() as db:
+        db.execute("DELETE FROM run_items WHERE run_id = ? AND state = 'done'", (run_id,))
+    exported = export_run(workspace, run_id, "csv")
+    with exported.path.open(encoding="utf-8", newline="") as file:
+        assert [row["cause"] for row in csv.DictReader(file)] == ["hung"]
+    with pytest.raises(MinceError, match="No item of run"):
+        export_run(workspace, run_id, "lm-eval")
+
+
 def test_a_pack_that_is_gone_is_named_and_the_table_needs_none(some_done: tuple[Path, str], tmp_path: Path) -> None:
     workspace, run_id = some_done
     with Workspace(workspace) as ws:

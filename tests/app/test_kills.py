@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -20,38 +15,25 @@ from mince_gui.app.demo import model_dir
 from mince_gui.app.listings import list_runs, show_run
 from mince_gui.app.run import RunOrder, create
 from mince_gui.store.runs import StoredItem
+from tests.app.processes import Mince, events, mince
+from tests.run.sittings import worker_process
 
 ITEMS = 80
 
 
-@contextmanager
-def _runner(workspace: Path, run_id: str) -> Iterator[subprocess.Popen[str]]:
-    words = [sys.executable, "-m", "mince_gui", "run", "--resume", run_id, "--workspace", str(workspace)]
-    process = subprocess.Popen([*words, "--events", "jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+def _runner(workspace: Path, run_id: str) -> AbstractContextManager[Mince]:
+    return mince(workspace, "run", "--resume", run_id)
 
 
-def _events(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    assert process.stdout is not None
-    for line in process.stdout:
-        yield json.loads(line)
-
-
-def _until_done(process: subprocess.Popen[str], items: int) -> None:
-    for event in _events(process):
+def _until_done(process: Mince, items: int) -> None:
+    for event in events(process):
         if event["type"] == "ItemDone" and event["done"] >= items:
             return
     raise AssertionError("the runner ended too early")
 
 
-def _worker(process: subprocess.Popen[str]) -> psutil.Process:
-    (worker,) = psutil.Process(process.pid).children()
-    return worker
+def _worker(process: Mince) -> psutil.Process:
+    return worker_process(psutil.Process(process.pid))
 
 
 def _items(workspace: Path, run_id: str) -> dict[str, StoredItem]:
@@ -68,7 +50,7 @@ def test_a_killed_worker_is_replaced_and_every_item_is_done_once(prepared: Path,
         _until_done(process, 5)
         worker = _worker(process)
         worker.kill()
-        told = list(_events(process))
+        told = list(events(process))
         assert process.wait(timeout=60) == 0
     warned = [event for event in told if event["type"] == "Warned"]
     assert any("SIGKILL" in event["message"] + event["detail"] for event in warned)
@@ -91,7 +73,7 @@ def test_a_killed_runner_takes_its_worker_along_and_is_resumed_behind_the_last_i
     state = next(run for run in list_runs(prepared) if run.run_id == run_id).state
     assert state == "interrupted"
     with _runner(prepared, run_id) as process:
-        told = [event["item_key"] for event in _events(process) if event["type"] == "ItemDone"]
+        told = [event["item_key"] for event in events(process) if event["type"] == "ItemDone"]
         assert process.wait(timeout=60) == 0
     after = _items(prepared, run_id)
     assert len(after) == ITEMS
@@ -105,7 +87,7 @@ def test_an_interrupt_stops_after_what_is_done_and_says_how_to_go_on(prepared: P
         _until_done(process, 4)
         worker = _worker(process)
         process.send_signal(signal.SIGINT)
-        told = list(_events(process))
+        told = list(events(process))
         assert process.wait(timeout=60) == 1
         assert process.stderr is not None
         assert f"mince run --resume {run_id}" in process.stderr.read()
@@ -114,7 +96,7 @@ def test_an_interrupt_stops_after_what_is_done_and_says_how_to_go_on(prepared: P
     assert told[-1]["cause"] == "stopped"
     before = _items(prepared, run_id)
     with _runner(prepared, run_id) as process:
-        list(_events(process))
+        list(events(process))
         assert process.wait(timeout=60) == 0
     after = _items(prepared, run_id)
     assert len(after) == ITEMS
@@ -125,7 +107,7 @@ def test_a_paused_run_keeps_its_runner_and_goes_on_when_asked(prepared: Path, ru
     with _runner(prepared, run_id) as process:
         _until_done(process, 3)
         detached.ask(prepared, run_id, "pause")
-        assert any(event.get("note") == "paused" for event in _events(process))
+        assert any(event.get("note") == "paused" for event in events(process))
         at_pause = len(_items(prepared, run_id))
         assert next(run for run in list_runs(prepared) if run.run_id == run_id).state == "paused"
         with _runner(prepared, run_id) as second:
@@ -134,6 +116,6 @@ def test_a_paused_run_keeps_its_runner_and_goes_on_when_asked(prepared: Path, ru
             assert "is going on" in second.stderr.read()
         assert len(_items(prepared, run_id)) == at_pause
         detached.ask(prepared, run_id, "run")
-        list(_events(process))
+        list(events(process))
         assert process.wait(timeout=60) == 0
     assert len(_items(prepared, run_id)) == ITEMS

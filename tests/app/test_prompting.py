@@ -143,6 +143,10 @@ def test_an_empty_template_is_none(model: ModelFolder, content: str) -> None:
         choose_chat(get("ifeval"), model.path, str(model.path / "chat_template.jinja"), TODAY)
 
 
+def _facts(prompting: Prompting, count: int) -> dict[str, Any]:
+    return prompting.facts(count, max(item.request.max_new_tokens for item in prompting.one_by_one(count)))
+
+
 def test_examples_are_counted_over_all_items_and_not_read_off_the_first() -> None:
     keys = (*(f"anatomy/{n}" for n in range(4)), "virology/0")
     subset = FrozenSubset("small", "mmlu", 9, 5, 42, "uniform", keys, (None,) * 5, "made up")
@@ -150,7 +154,7 @@ def test_examples_are_counted_over_all_items_and_not_read_off_the_first() -> Non
     few = {**QUIZ, "subject": "virology"}
     pack = Pack(subset, items, {"anatomy": (QUIZ,) * 5, "virology": (few,) * 3})
     prompting = Prompting(pack, get("mmlu"), PLAIN, None, None)
-    facts = prompting.facts(prompting.items(5))
+    facts = _facts(prompting, 5)
     assert (facts["examples"], facts["fewer_examples"]) == (5, 1)
 
 
@@ -202,13 +206,13 @@ def test_examples_of_an_items_own_come_before_those_of_its_category() -> None:
 @pytest.mark.parametrize(("task", "examples"), [("gsm8k_cot_zeroshot", 0), ("gsm8k_cot", 8)])
 def test_the_number_of_examples_is_counted_wherever_they_come_from(task: str, examples: int) -> None:
     prompting = Prompting(_problems(), get(task), PLAIN, None, 99)
-    facts = prompting.facts(prompting.items(1))
+    facts = _facts(prompting, 1)
     assert (facts["examples"], facts["budget"]) == (examples, 99)
 
 
 def test_choices_have_no_token_budget() -> None:
     prompting = Prompting(_quiz(), get("mmlu"), PLAIN, None, 99)
-    assert prompting.facts(prompting.items(1))["budget"] is None
+    assert _facts(prompting, 1)["budget"] is None
 
 
 def _logged(chat: str, prompt: Any, template_sha: str = "") -> Pack:
@@ -239,9 +243,9 @@ def test_a_logged_prompt_is_asked_as_it_stands_and_says_where_it_is_from(chatty:
     pack = _logged("plain", "Is it?")
     task = choose_task(pack, None)
     prompting = Prompting(pack, task, choose_chat(task, chatty.path, "auto", TODAY), None, None)
-    (item,) = items = prompting.items(1)
+    (item,) = prompting.items(1)
     assert (item.request.prompt, item.request.choices) == ("Is it?", (" yes", " no"))
-    facts = prompting.facts(items)
+    facts = prompting.facts(1, item.request.max_new_tokens)
     assert (facts["examples"], facts["left_out"]) == (2, ["f1: not reproduced"])
     assert "lm-eval 0.4.13, run of Old-1B" in facts["logged_from"]
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from mince_gui.app import detached, queue
+from mince_gui.app import detached, queue, run
 from mince_gui.app.demo import model_dir
 from mince_gui.app.listings import list_runs, show_run
 from mince_gui.app.run import RunOrder, create, execute
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import UsageError
-from mince_gui.base.events import Event, ItemDone
+from mince_gui.base.events import Event, ItemDone, Progress
+from mince_gui.base.paths import state_dir
+from mince_gui.run.lease import leases
 from mince_gui.store import Workspace
 from mince_gui.store import queue as stored_queue
+from mince_gui.store import runs as stored_runs
 from mince_gui.store.faults import WorkspaceError
 from mince_gui.store.runs import StoredItem
+from tests.app.processes import Mince, events, mince
 
 ITEMS = 60
 
@@ -36,6 +36,9 @@ def workspace(prepared: Path, tmp_path: Path) -> Path:
     """A workspace of its own with the demo's packs and an empty queue."""
     own = tmp_path / "own"
     shutil.copytree(prepared, own)
+    with Workspace(own) as ws, ws.writing() as db:
+        # Tests before this one may have left theirs.
+        db.execute("DELETE FROM runs")
     return own
 
 
@@ -43,28 +46,14 @@ def _order(subset: str = "demo-choice-full", limit: int = 3, model: Path | None 
     return RunOrder(model or model_dir(), subset, limit=limit)
 
 
-@contextmanager
-def _runner(workspace: Path) -> Iterator[subprocess.Popen[str]]:
-    words = [sys.executable, "-m", "mince_gui", "queue", "start", "--workspace", str(workspace), "--events", "jsonl"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+def _runner(workspace: Path) -> AbstractContextManager[Mince]:
+    return mince(workspace, "queue", "start")
 
 
-def _events(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    assert process.stdout is not None
-    for line in process.stdout:
-        yield json.loads(line)
-
-
-def _until(process: subprocess.Popen[str], run: int, items: int) -> None:
+def _until(process: Mince, run: int, items: int) -> None:
     """Until the run of that place in this sitting, from 1, has so many items."""
     started = 0
-    for event in _events(process):
+    for event in events(process):
         started += event["type"] == "Started"
         if event["type"] == "ItemDone" and started == run and event["done"] >= items:
             return
@@ -119,7 +108,7 @@ def test_a_killed_queue_goes_on_behind_the_last_item_of_the_run_in_hand(workspac
     assert 7 <= len(before) < ITEMS
     done_first = _items(workspace, first.run_id)
     with _runner(workspace) as process:
-        told = [event for event in _events(process) if event["type"] == "ItemDone"]
+        told = [event for event in events(process) if event["type"] == "ItemDone"]
         assert process.wait(timeout=60) == 0
     assert _states(workspace) == [("ended", "done", 5), ("ended", "done", ITEMS), ("ended", "done", 2)]
     assert _items(workspace, first.run_id) == done_first
@@ -135,7 +124,7 @@ def test_an_interrupt_stops_the_run_in_hand_and_the_queue_and_both_go_on(workspa
     with _runner(workspace) as process:
         _until(process, run=1, items=4)
         process.send_signal(signal.SIGINT)
-        list(_events(process))
+        list(events(process))
         assert process.wait(timeout=60) == 1
         assert process.stderr is not None
         assert "mince queue start" in process.stderr.read()
@@ -161,13 +150,70 @@ def test_a_stop_that_was_asked_for_ends_the_queue_and_one_for_a_run_only_that_ru
             queue.remove(workspace, 2)
         assert queue.listing(workspace).runner is not None
         queue.stop(workspace)
-        list(_events(process))
+        list(events(process))
         assert process.wait(timeout=60) == 1
     (first, second, third) = queue.listing(workspace).entries
     assert (first.cause, second.state, third.state) == ("stopped", "waiting", "waiting")
     assert second.done is not None
     assert 1 <= second.done < ITEMS
     assert queue.listing(workspace).runner is None
+
+
+def test_a_queue_that_waits_for_a_device_stops_when_it_is_asked(workspace: Path) -> None:
+    queue.add(workspace, [_order(), _order()])
+
+    def emit(event: Event) -> None:
+        if isinstance(event, Progress) and event.note.startswith("waits"):
+            queue.stop(workspace)
+
+    with leases(state_dir() / "leases", ["cpu"], "run 20260101-x"):
+        (entry,) = queue.run_queue(workspace, emit=emit)
+    assert (entry.state, entry.done) == ("waiting", 0)
+    assert [state for state, _, _ in _states(workspace)] == ["waiting", "waiting"]
+
+
+def test_a_stop_just_before_a_run_is_resumed_is_not_lost(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_id = create(workspace, _order(limit=ITEMS))
+    with Workspace(workspace) as ws:
+        # As an interrupted sitting leaves them: the run's own runner is gone, and wishes for it are not for the next.
+        stored_runs.end(ws, run_id, "stopped", "")
+    queue.add(workspace, [_order(limit=ITEMS), _order()])
+    with Workspace(workspace) as ws:
+        stored_queue.set_run(ws, 1, run_id)
+
+    def at_the_last_moment(folder: Path, run_id: str, **rest: Any) -> Any:
+        queue.stop(workspace)
+        return execute(folder, run_id, **rest)
+
+    monkeypatch.setattr(queue, "execute", at_the_last_moment)
+    (entry,) = queue.run_queue(workspace)
+    assert entry.state == "waiting"
+    assert entry.done is not None
+    assert entry.done < ITEMS
+
+
+def test_a_front_end_that_goes_away_ends_no_entry(workspace: Path) -> None:
+    def gone(event: Event) -> None:
+        raise BrokenPipeError
+
+    queue.add(workspace, [_order("no-such-subset"), _order()])
+    assert [entry.cause for entry in queue.run_queue(workspace, emit=gone)] == ["failed", "done"]
+
+
+def test_whatever_holds_the_workspace_at_night_is_waited_for(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patience: list[float] = []
+
+    class Noting(Workspace):
+        def __init__(self, folder: Path, *, busy_seconds: float = 15.0) -> None:
+            patience.append(busy_seconds)
+            super().__init__(folder, busy_seconds=busy_seconds)
+
+    queue.add(workspace, [_order("no-such-subset"), _order(limit=1)])
+    for module in (queue, run):
+        monkeypatch.setattr(module, "Workspace", Noting)
+    queue.run_queue(workspace)
+    assert len(patience) == 4
+    assert min(patience) >= 600
 
 
 def test_only_one_process_runs_the_queue(workspace: Path) -> None:
@@ -261,6 +307,28 @@ def test_an_order_is_kept_whole_and_with_paths_that_hold_from_anywhere(
         str(tmp_path / "template.jinja"), 7, 9, True, "Be brief.", 2.5, 8,
     )  # fmt: skip
     assert named == _order("demo-choice-full")
+
+
+def test_a_name_that_is_known_stays_a_name_whatever_lies_in_the_folder(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("full", "bundled", "none", "auto"):
+        (tmp_path / name).mkdir()
+    orders = [
+        RunOrder(tmp_path, "full", runtime="bundled", chat_template="none"),
+        RunOrder(tmp_path, "a" * 300, runtime="b" * 300),
+    ]
+    queue.add(workspace, orders)
+    with Workspace(workspace) as ws:
+        assert [RunOrder.from_json(entry.order) for entry in stored_queue.entries(ws)] == orders
+
+
+def test_a_name_that_no_file_can_have_fails_its_entry_and_is_no_defect(workspace: Path) -> None:
+    queue.add(workspace, [_order("a" * 300)])
+    (entry,) = queue.run_queue(workspace)
+    assert entry.cause == "failed"
+    assert "defect" not in entry.detail
 
 
 def test_an_order_of_another_version_ends_its_entry_only(workspace: Path) -> None:

@@ -71,6 +71,14 @@ def test_median_and_spread_agree_with_numpy_and_missing_items_have_no_part() -> 
     assert (timing.wall_seconds, timing.load_seconds, timing.warmup_seconds, timing.threads) == (12.5, 3.0, 0.5, 4)
 
 
+def test_choices_tell_their_prefill_time_in_the_place_of_a_time_to_first_token() -> None:
+    several = _item(method="all_rows", first_token_seconds=None, prefill_seconds=0.4)
+    told = timing_of(_run(timing="standard"), [several, _item(first_token_seconds=None, prefill_seconds=0.2)]).to_json()
+    assert (told["first_token_seconds"], told["prefill_seconds"]) == (None, pytest.approx(0.3))
+    assert told["per_item"]["prefill_seconds"]["items"] == 2
+    assert "first_token_seconds" not in told["per_item"]
+
+
 def test_a_run_without_items_has_no_numbers_and_none_is_zero() -> None:
     told = timing_of(_run(), []).to_json()
     assert json.loads(json.dumps(told)) == told

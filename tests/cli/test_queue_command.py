@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import psutil
 import pytest
 
 from mince_gui.app import queue
@@ -86,6 +87,37 @@ def test_an_empty_queue_is_no_error(workspace: Path, capsys: pytest.CaptureFixtu
         "No entry of the queue is waiting.",
         "The queue is empty. Add runs: mince queue add --model DIR --subset NAME",
     ]
+
+
+def test_a_detached_queue_is_told_as_json_where_that_is_asked_for(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["queue", "start", "--detach", "--json", "--workspace", str(workspace)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    psutil.wait_procs([psutil.Process(told["pid"])], timeout=60)
+    assert Path(told["log"]) == queue.queue_log(workspace)
+
+
+@pytest.mark.parametrize("option", ["--worker-memory", "--max-item-seconds"])
+@pytest.mark.parametrize("amount", ["nan", "inf", "-inf", "0", "-1", "much"])
+def test_an_amount_that_is_none_is_refused(
+    workspace: Path, capsys: pytest.CaptureFixture[str], option: str, amount: str
+) -> None:
+    add = ["queue", "add", "--model", str(model_dir()), "--workspace", str(workspace)]
+    assert main([*add, f"{option}={amount}"]) == 2
+    assert option in capsys.readouterr().err
+    assert queue.listing(workspace).entries == ()
+
+
+def test_a_model_folder_that_is_not_there_yet_is_told_at_once(
+    workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["queue", "add", "--model", str(model_dir()), "--model", str(tmp_path / "Größe"), "--subset", "s"]
+    assert main([*words, "--workspace", str(workspace)]) == 0
+    told = capsys.readouterr()
+    assert "Added entry 1 to 2." in told.out
+    (line,) = told.err.splitlines()
+    assert str(tmp_path / "Größe") in line
 
 
 def test_names_from_elsewhere_bring_no_control_characters_to_the_terminal(

@@ -57,7 +57,8 @@ def make_run(full_rows: Rows) -> MakeRun:
             subset_name="ifeval-250", subset_keys=keys, total_items=TOTAL, bound_pp=4.6,
             rows={key: full_rows[key] for key in keys}, categories=dict.fromkeys(keys, "keywords:existence"),
             wall_seconds=float(times.sum()) + 3.0, item_seconds=tuple(times.tolist()),
-            first_token_seconds=tuple((times / 14).tolist()), prefill_rates=tuple((900 / times).tolist()),
+            first_token_seconds=tuple((times / 14).tolist()), prefill_seconds=tuple((times / 15).tolist()),
+            prefill_rates=tuple((900 / times).tolist()),
             decode_rates=tuple(rng.normal(18.4, 1.5, size=len(keys)).tolist()), missing={},
             conditions={
                 "runtime": "bundled", "device": "CPU", "device_proof": "the only provider is CPU",

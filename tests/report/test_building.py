@@ -323,12 +323,13 @@ def test_a_full_run_in_standard_mode_makes_no_measured_speedup_of_a_fast_subset(
     assert build(run, own_full=make_own(timing="standard"), other=None).speedup.kind == "measured"
 
 
-def test_items_that_were_timed_in_two_modes_make_no_speedup(make_run: MakeRun) -> None:
+@pytest.mark.parametrize("changed", [["timing"], ["device", "threads"]])
+def test_sittings_of_two_kinds_make_no_speedup(make_run: MakeRun, changed: list[str]) -> None:
     run = make_run()
-    mixed = make_run(conditions={**run.conditions, "changed": ["timing"]}, wall_seconds=None)
+    mixed = make_run(conditions={**run.conditions, "changed": changed}, wall_seconds=None)
     speed = build(mixed, own_full=None, other=None).speedup
     assert (speed.kind, speed.factor, speed.full_seconds) == ("none", None, None)
-    assert "a part in standard mode" in speed.words
+    assert f"differ in {', '.join(changed)}:" in speed.words
 
 
 def test_two_empty_device_keys_are_not_the_same_device(make_run: MakeRun, make_own: MakeReference) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from mince_gui.base.errors import InputError
-from mince_gui.run import WorkerProcess, bundled_runtime, external_runtime, probe
+from mince_gui.run import WorkerProcess, bundled_runtime, external_runtime
+from mince_gui.run.runtime_facts import probe_runtime
 from mince_gui.run.runtimes import clean_environment
 
 
@@ -31,7 +32,7 @@ def test_an_external_python_is_probed_and_named_after_its_environment() -> None:
     runtime = external_runtime(Path(sys.executable))
     assert runtime.kind == "external"
     assert runtime.name == Path(sys.executable).parent.parent.name
-    assert probe(runtime).oga_version
+    assert probe_runtime(runtime).oga_version
 
 
 def test_the_link_of_a_virtual_environment_is_kept(tmp_path: Path) -> None:

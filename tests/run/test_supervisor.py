@@ -27,7 +27,6 @@ from mince_gui.run import (
     WorkerProcess,
     WorkerRefusedError,
     bundled_runtime,
-    probe,
     supervisor,
 )
 from mince_gui.run.protocol import (
@@ -59,6 +58,14 @@ for line in sys.stdin.buffer:
 """.replace("PROTOCOL", str(PROTOCOL))
 
 
+def _probe(runtime: Runtime, *, deadlines: Deadlines | None = None, cancel: CancelToken | None = None) -> None:
+    worker = WorkerProcess(runtime, deadlines=deadlines)
+    try:
+        worker.start(cancel)
+    finally:
+        worker.close()
+
+
 def _gone(pid: int) -> bool:
     return not psutil.pid_exists(pid)
 
@@ -77,7 +84,7 @@ def test_close_asks_and_the_worker_ends_with_code_0(model_dir: Path, load_reques
 
 def test_a_program_that_is_not_there_is_not_started(tmp_path: Path) -> None:
     with pytest.raises(WorkerLostError) as caught:
-        probe(Runtime("none", (str(tmp_path / "none"),), "external"))
+        _probe(Runtime("none", (str(tmp_path / "none"),), "external"))
     assert caught.value.outcome.cause == "not_started"
     assert "none" in caught.value.outcome.detail
 
@@ -86,7 +93,7 @@ def test_a_program_that_ends_before_its_hello_is_not_started_and_its_last_words_
     script_runtime: Script,
 ) -> None:
     with pytest.raises(WorkerLostError) as caught:
-        probe(script_runtime("import sys; sys.exit('a DLL is missing')"))
+        _probe(script_runtime("import sys; sys.exit('a DLL is missing')"))
     outcome = caught.value.outcome
     assert (outcome.cause, outcome.code) == ("not_started", 1)
     assert outcome.stderr == ("a DLL is missing",)
@@ -94,7 +101,7 @@ def test_a_program_that_ends_before_its_hello_is_not_started_and_its_last_words_
 
 def test_a_program_that_never_says_hello_is_ended(script_runtime: Script) -> None:
     with pytest.raises(WorkerLostError) as caught:
-        probe(script_runtime("import time; time.sleep(600)"), deadlines=Deadlines(start=0.5))
+        _probe(script_runtime("import time; time.sleep(600)"), deadlines=Deadlines(start=0.5))
     assert caught.value.outcome.cause == "not_started"
 
 
@@ -102,7 +109,7 @@ def test_a_start_can_be_cancelled(script_runtime: Script) -> None:
     cancel = CancelToken()
     cancel.cancel()
     with pytest.raises(CancelledError):
-        probe(script_runtime("import time; time.sleep(600)"), cancel=cancel, deadlines=Deadlines(ask=0.1))
+        _probe(script_runtime("import time; time.sleep(600)"), cancel=cancel, deadlines=Deadlines(ask=0.1))
 
 
 @posix
@@ -235,6 +242,18 @@ def test_a_worker_behind_a_launcher_is_ended_with_it(script_runtime: Script) -> 
     assert _gone(pid)
 
 
+@posix
+def test_what_a_launcher_started_before_any_hello_is_ended_with_it(script_runtime: Script, tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    launcher = script_runtime(
+        "import subprocess, sys, pathlib; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        f"pathlib.Path({str(told)!r}).write_text(str(p.pid)); p.wait()"
+    )
+    with pytest.raises(WorkerLostError):
+        _probe(launcher, deadlines=Deadlines(start=2.0, terminate=0.2))
+    assert _gone(int(told.read_text(encoding="utf-8")))
+
+
 def test_a_process_that_is_not_the_workers_own_is_left_alone(script_runtime: Script) -> None:
     """A worker in a container names a process id that belongs to another process outside."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
@@ -330,14 +349,14 @@ def test_a_worker_that_closes_its_output_and_stays_is_ended(script_runtime: Scri
 
 def test_a_worker_of_another_protocol_version_is_refused(script_runtime: Script) -> None:
     with pytest.raises(ProtocolError) as caught:
-        probe(script_runtime((_STAND_IN % "").replace(f"protocol={PROTOCOL}", "protocol=1")))
+        _probe(script_runtime((_STAND_IN % "").replace(f"protocol={PROTOCOL}", "protocol=1")))
     assert "protocol 1" in caught.value.message
 
 
 def test_the_stderr_tail_is_bounded(script_runtime: Script) -> None:
     source = "import sys\nfor i in range(500): print(i, 'x' * 1000, file=sys.stderr)\nsys.exit(3)"
     with pytest.raises(WorkerLostError) as caught:
-        probe(script_runtime(source))
+        _probe(script_runtime(source))
     tail = caught.value.outcome.stderr
     assert tail[-1].startswith("499 x")
     assert len(tail) <= 40

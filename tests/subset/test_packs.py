@@ -213,6 +213,40 @@ def test_a_wrong_pack_is_refused_with_what_is_wrong(
     assert str(path) in caught.value.message
 
 
+def test_a_file_that_was_verified_before_is_read_equal_without_its_items_being_hashed_again(
+    tmp_path: Path, pack: Pack, shown: Pack, logged: Pack
+) -> None:
+    path = tmp_path / "p.mincepack"
+    for one in (pack, shown, logged):
+        write_pack(path, one)
+        assert read_pack(path, seen_before=True) == read_pack(path) == one
+    write_pack(path, pack)
+    _rebuild(path, _forged_item(_members(path)))
+    # Only who knows the file's own SHA-256 may say that it was seen: a forged one is read then.
+    assert read_pack(path, seen_before=True).items[0].doc["answer"] == "#### 0"
+    with pytest.raises(InputError, match="not what the subset's hash says"):
+        read_pack(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda m: {**m, "items.jsonl": m["items.jsonl"] + b" "}, "not what the manifest says"),
+        (lambda m: _without(m, "fewshot.jsonl"), "holds no fewshot.jsonl"),
+        (lambda m: _resealed(m, _rows(m)[1:]), "holds 19 items"),
+        (lambda m: _manifest(m, unverified=["1"]), "'unverified' does not list"),
+    ],
+)
+def test_a_file_that_does_not_hold_together_is_refused_also_where_it_was_seen_before(
+    tmp_path: Path, pack: Pack, change: Callable[[Members], Members], named: str
+) -> None:
+    path = tmp_path / "p.mincepack"
+    write_pack(path, pack)
+    _rebuild(path, change(_members(path)))
+    with pytest.raises(InputError, match=named):
+        read_pack(path, seen_before=True)
+
+
 def test_a_doc_that_names_another_item_is_refused_where_no_hash_can_tell(tmp_path: Path) -> None:
     path = tmp_path / "p.mincepack"
     doc = {"question": "Which?", "choices": ["w", "x", "y", "z"], "answer": 1}

@@ -50,6 +50,55 @@ def test_a_subjects_own_task_needs_no_subject_in_the_docs() -> None:
     assert request.prefix == _ABOUT.replace("odd things", "high school us history") + _SHOWN
 
 
+_ALTERNATING = [
+    [
+        _doc(f"{name} {topic} {i}?", topic=topic, answer=i % 4)
+        for topic in ("odd_things", "even_things")
+        for i in range(5)
+    ]
+    for name in ("First", "Second")
+]
+"""Two lists of examples, each of two topics."""
+
+
+@pytest.mark.parametrize("step", [1, 3, 5, 7])
+def test_topics_and_examples_that_alternate_give_every_item_its_own_beginning(step: int) -> None:
+    cases = [(topic, shots) for topic in ("odd_things", "even_things") for shots in _ALTERNATING]
+    for number in range(0, 8 * step, step):
+        topic, shots = cases[number % 4]
+        doc = _doc("Why?", topic=topic)
+        # Copies have no identity in common with what was asked before: nothing that is kept fits them.
+        fresh = get("mmlu").request(doc, [dict(shot) for shot in shots], render=None, max_new_tokens=None)
+        assert get("mmlu").request(doc, shots, render=None, max_new_tokens=None) == fresh
+        chat = [
+            get("mmlu").request(doc, given, render=repr, max_new_tokens=None)
+            for given in (shots, [dict(shot) for shot in shots])
+        ]
+        assert chat[0] == chat[1]
+        assert fresh.prefix.count(f"{shots[0]['question'].split()[0]} {topic}") == 5
+
+
+def test_a_list_of_examples_that_has_grown_since_the_last_item_shows_them_all() -> None:
+    shots = _SHOTS[:3]
+    before = get("mmlu").request(_doc("Why?"), shots, render=None, max_new_tokens=None)
+    shots += _SHOTS[3:5]
+    after = get("mmlu").request(_doc("Why?"), shots, render=None, max_new_tokens=None)
+    assert after.prefix == _ABOUT + _SHOWN
+    assert after.prefix.startswith(before.prefix)
+    assert after != before
+
+
+def test_two_tasks_that_are_given_the_same_examples_begin_each_in_its_own_way() -> None:
+    doc = _doc("Why?", topic="high_school_us_history")
+    shots = [_doc(f"Shot {i}?", topic="high_school_us_history", answer=0) for i in range(5)]
+    for shot in shots:
+        shot["category"] = "high_school_us_history"
+    five = get("mmlu").request(doc, shots, render=None, max_new_tokens=None)
+    demo = get("demo_choice").request({**doc, "category": doc["subject"]}, shots, render=None, max_new_tokens=None)
+    assert five.prefix.count("Shot") == 5
+    assert demo.prefix.count("Shot") == 2
+
+
 def test_no_example_of_the_subject_is_refused() -> None:
     with pytest.raises(InputError, match=r"5 examples .* none for 'odd_things'"):
         get("mmlu").request(_doc("Why?"), [_doc("Other?", topic="other")], render=None, max_new_tokens=None)

@@ -20,9 +20,10 @@ from mince_gui.report import format as fmt
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
 from mince_gui.ui import icons, theme
-from mince_gui.ui.pages.report_view import VERDICT_STATES
+from mince_gui.ui.pages.report_view import METRICS, VERDICT_STATES
 from mince_gui.ui.pages.reports import ReportsPage
 from mince_gui.ui.states import Figure
+from mince_gui.ui.tables import TableView
 from mince_gui.ui.window import Window
 from tests.ui.conftest import quiet
 
@@ -49,6 +50,20 @@ def test_the_report_shows_what_the_documents_say(page: ReportsPage, workspace: P
     assert page.view.report == computed
     assert page.view.banner_text == computed.banner
     assert [entry.ident for entry in page.list.entries.entries] == [run_id]
+
+
+def test_every_timed_quantity_is_shown_with_its_spread_and_no_word_of_the_scores_is_cut(page: ReportsPage) -> None:
+    report = page.view.report
+    assert report is not None
+    shown = [figure.accessibleName() for figure in page.view.findChildren(Figure)]
+    for line in report.latency:
+        median, most = fmt.amount(line.median, line.unit), fmt.amounts(line.p05, line.p95, line.unit)
+        assert f"{line.name[:1].upper()}{line.name[1:]}: {median} {most}" in shown
+    scores = page.view.findChild(TableView)
+    assert scores is not None
+    for place in range(1, len(METRICS)):
+        if not scores.isColumnHidden(place):
+            assert scores.columnWidth(place) >= scores.sizeHintForColumn(place), METRICS[place].title
 
 
 def test_the_report_says_how_items_were_asked_and_scored(page: ReportsPage) -> None:
@@ -119,6 +134,9 @@ def test_the_time_of_a_run_that_is_not_complete_is_its_own_and_the_whole_one_is_
     page = window.page("reports")
     assert isinstance(page, ReportsPage)
     qtbot.waitUntil(lambda: page.view.report is not None)
+    scores = page.view.findChild(TableView)
+    assert scores is not None
+    assert "6/500" in scores.as_text()
     said = [figure.accessibleName() for figure in page.view.findChildren(Figure)]
     assert f"This run: {fmt.seconds(elapsed)} 6 of 500 items" in said
     assert not any(name.startswith("Whole subset") and "about" not in name for name in said)

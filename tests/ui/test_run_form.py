@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from mince_gui.store.subsets import StoredPack
@@ -104,7 +104,30 @@ def test_the_time_is_asked_for_once_the_form_is_left_alone_and_an_old_answer_is_
     with qtbot.waitSignal(form.unsure):
         form.limit.setValue(20)
     form.show_forecast(first, "about 2 to 3 s for 10 items")
-    assert form.forecast.text().strip() == ""
+    assert form.forecast.text() == ""
+
+
+def test_the_time_stays_told_while_the_page_reads_again(qtbot: QtBot, form: RunForm) -> None:
+    order = form.order()
+    assert order is not None
+    form.show_forecast(order, "about 2 to 3 s for 10 items")
+    with qtbot.waitSignal(form.unsure):
+        form.show_choices(form._choices)
+        assert form.forecast.text() == "Time: about 2 to 3 s for 10 items."
+
+
+def test_no_field_of_the_form_lies_over_another_in_the_narrowest_window(form: RunForm) -> None:
+    form._toggle()
+    form.resize(870, form.sizeHint().height())
+    form.show()
+    QApplication.processEvents()
+    fields = [part for part in form.findChildren(QWidget) if part.isVisible() and part.parentWidget() is form]
+    inside = form.contentsRect()
+    for place, field in enumerate(fields):
+        assert inside.contains(field.geometry()), field.accessibleName()
+        for other in fields[place + 1 :]:
+            assert not field.geometry().intersects(other.geometry()), (field.accessibleName(), other.accessibleName())
+    form.hide()
 
 
 def test_without_a_model_the_form_says_what_a_run_needs(qtbot: QtBot, qapp: QApplication) -> None:

@@ -30,9 +30,9 @@ _NONE = np.zeros((0, 2))
 def _snapshot(run: StoredRun, **changed: Any) -> Snapshot:
     facts: dict[str, Any] = {
         "run": run, "fresh": (), "anew": False, "scores": (), "answers": Answers(256), "first_token_seconds": None,
-        "decode_rate": None, "prefill_rate": None, "seconds_left": None, "phase": "", "notices": (), "bound_pp": None,
-        "points": {}, "first_tokens": _NONE, "decode_rates": _NONE, "prefills": _NONE, "choices": False,
-        "memory_bytes": None,
+        "decode_rate": None, "prefill_seconds": None, "prefill_rate": None, "seconds_left": None, "phase": "",
+        "notices": (), "bound_pp": None, "points": {}, "first_tokens": _NONE, "decode_rates": _NONE, "prefills": _NONE,
+        "choices": False, "memory_bytes": None,
     }  # fmt: skip
     return Snapshot(**{**facts, **changed})
 
@@ -166,12 +166,25 @@ def test_times_in_lists_are_of_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -
 
 def test_counts_of_answers_are_shown_with_the_budget_and_none_is_said_of_choices(view: RunView) -> None:
     view.show_snapshot(_at("running"))
-    assert view.capped.text() == "none capped at 256 tokens"
+    assert view.answers.text() == "none capped at 256 tokens"
     view.show_snapshot(_snapshot(stored_run(), answers=Answers(256, capped=3, by_ceiling=1, empty=2, not_fitting=1)))
-    assert view.capped.text() == "3 capped at 256 tokens (1 by the model's ceiling), 2 empty, 1 does not fit"
-    assert "scored as cut" in view.capped.toolTip()
+    assert view.answers.text() == "3 capped at 256 tokens (1 by the model's ceiling), 2 empty, 1 does not fit"
+    assert "scored as cut" in view.answers.toolTip()
     view.show_snapshot(_snapshot(stored_run(), answers=Answers(), choices=True))
-    assert view.capped.text() == ""
+    assert view.answers.text() == ""
+
+
+def test_all_counts_of_answers_can_be_read_whole_in_a_narrow_window(view: RunView) -> None:
+    view.resize(640, 700)
+    every = Answers(1_280, capped=123, by_ceiling=22, by_time=13, repeating=27, empty=14, not_fitting=12)
+    view.show_snapshot(_at("running", missing=12))
+    view.show_snapshot(replace(_at("running", missing=12), answers=every, memory_bytes=5_140_000_000))
+    QApplication.processEvents()
+    shown = view.answers
+    assert shown.height() >= shown.heightForWidth(shown.width())
+    assert shown.text().endswith("12 do not fit")
+    for part in (view.chip, view.done, view.left, view.missing, view.memory):
+        assert part.width() >= part.sizeHint().width(), part.text()
 
 
 def test_empty_answers_can_be_looked_at_alone(view: RunView) -> None:

@@ -69,7 +69,7 @@ def check_model(
     able = any(v.fits for v in verdicts)
     if bad:
         # What is wrong with the folder itself comes first: no runtime mends it.
-        verdict = f"Not as it is: {bad[0].topic}: {bad[0].words}." + ("" if able else f" {verdict}")
+        verdict = f"Not as it is: {bad[0].topic}: {bad[0].words.rstrip('.')}." + ("" if able else f" {verdict}")
         remedy = bad[0].remedy
     elif not able:
         remedy = next((v.remedy for v in verdicts if v.remedy), "") or what_to_install(folder)

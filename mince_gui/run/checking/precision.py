@@ -97,6 +97,8 @@ def _fault(graph: Path, location: str, size: int) -> str:
     if ".." in PureWindowsPath(location).parts:
         return f"{graph.name} keeps weights in {location!r}, outside the model folder"
     file = graph.parent / location
+    if file.exists() and not file.is_file():
+        return f"{location}, where {graph.name} keeps weights, is not a file"
     try:
         found = file.stat().st_size
         with file.open("rb") as stream:

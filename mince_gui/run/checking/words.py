@@ -123,7 +123,8 @@ def _ids_of_tokens(tokenizer: Mapping[str, Any], config: Mapping[str, Any]) -> d
 def _read(path: Path) -> dict[str, Any]:
     """A JSON object, empty where there is none."""
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        # A pipe would be waited for without end.
+        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
             return {}
         body = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):

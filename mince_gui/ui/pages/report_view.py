@@ -38,12 +38,16 @@ _CONDITIONS = (
     ("model_sha256", "Model SHA-256"), ("load_seconds", "Load time"), ("warmup_seconds", "Warm-up"),
 )  # fmt: skip
 _SHOWN_MISSING = 12
+_FIGURES_A_LINE = 4
 
 METRICS = (
-    Column[MetricReport]("Metric", lambda m: m.title, width=0),
+    Column[MetricReport]("Metric", lambda m: m.title, width=0, tip=lambda m: m.title),
     Column[MetricReport](
-        "Subset", lambda m: fmt.percent(m.score, absent=fmt.MISSING), key=lambda m: m.score, number=True, width=80,
-        tip=lambda m: f"{m.done:,} of {m.wanted:,} items",
+        "Subset", lambda m: fmt.percent(m.score, absent=fmt.MISSING), key=lambda m: m.score, number=True, width=80
+    ),
+    Column[MetricReport](
+        "Items", lambda m: f"{m.done:,}/{m.wanted:,}", key=lambda m: m.done, number=True, width=92,
+        help="Of how many items of the subset the score is",
     ),
     Column[MetricReport]("Full", lambda m: fmt.percent(_full(m)), key=lambda m: _full(m), number=True, width=76),
     Column[MetricReport]("Drift", lambda m: fmt.pp(m.drift_pp), key=lambda m: m.drift_pp, number=True, width=84),
@@ -54,10 +58,10 @@ METRICS = (
         "Total gap", lambda m: fmt.pp(m.total_gap_pp), key=lambda m: m.total_gap_pp, number=True, width=92
     ),
     Column[MetricReport](
-        "Projected full, 95 %",
+        "Projected full",
         lambda m: fmt.interval(m.interval.low, m.interval.high) if m.interval else "no interval",
         key=lambda m: m.interval.low if m.interval else None, number=True, width=144,
-        tip=lambda m: m.interval.method if m.interval else "",
+        tip=lambda m: m.interval.method if m.interval else "", help="Where the full score lies (95 %)",
     ),
     Column[MetricReport](
         "Verdict", lambda m: VERDICT_WORDS[m.verdict], width=144, state=lambda m: VERDICT_STATES[m.verdict],
@@ -139,9 +143,10 @@ class ReportView(Scroll):
             absent = no_drift if shown.title in ("Drift", "Bound") else shown.title == "Total gap" and not only_gap
             view.setColumnHidden(place, absent)
         view.setTextElideMode(Qt.TextElideMode.ElideRight)
-        if no_drift:
-            # "No full score stored" is the longest word, and drift and bound leave the room for it.
-            view.setColumnWidth(len(METRICS) - 1, 184)
+        for place, shown in enumerate(METRICS[1:], 1):
+            # As narrow as what they show, in any font: the metric's name gets the rest.
+            title = view.fontMetrics().horizontalAdvance(shown.title) + 3 * GRID
+            view.setColumnWidth(place, max(title, view.sizeHintForColumn(place)))
         view.setFixedHeight(36 + 32 * max(1, len(report.metrics)) + 4)
         card = Card("Scores", gap=GRID)
         card.body.addWidget(view)
@@ -187,18 +192,20 @@ class ReportView(Scroll):
             whole = Figure("Whole subset, estimated")
             whole.show_value(f"about {fmt.seconds(speed.subset_seconds)}", full)
             figures.append(whole)
-        # More than five would not stand beside each other.
-        for latency in report.latency[: 5 - len(figures)]:
+        for latency in report.latency:
             half = fmt.amounts(latency.p25, latency.p75, latency.unit)
             tip = f"Median over {latency.items:,} items, 5 % to 95 % of them below; a half of them has {half}"
             figure = Figure(latency.name[:1].upper() + latency.name[1:], tip=tip)
             span = fmt.amounts(latency.p05, latency.p95, latency.unit)
             figure.show_value(fmt.amount(latency.median, latency.unit), span)
             figures.append(figure)
-        line = row(*figures, gap=2 * GRID)
-        for place in range(len(figures)):
-            line.setStretch(place, 1)
-        card.body.addLayout(line)
+        lines = QGridLayout()
+        lines.setSpacing(2 * GRID)
+        for place, shown in enumerate(figures):
+            lines.addWidget(shown, *divmod(place, _FIGURES_A_LINE))
+        for place in range(_FIGURES_A_LINE):
+            lines.setColumnStretch(place, 1)
+        card.body.addLayout(lines)
         if speed.words:
             card.body.addWidget(label(speed.words, "caption", wrap=True, select=True))
         return card

@@ -12,11 +12,13 @@ from mince_gui.run.types import TimingMode
 from mince_gui.store.subsets import StoredPack
 from mince_gui.ui.reads import RunChoices
 from mince_gui.ui.theme import GRID
-from mince_gui.ui.widgets import Card, button, column, label, roomy, row
+from mince_gui.ui.widgets import Card, Elided, button, column, label, roomy, row
 
 _NO_MODEL = "Choose a model folder"
 _NO_PACK = "No pack yet: make one on Subsets, or open a file"
 _NEEDS = "A run needs an ONNX Runtime GenAI model folder and a pack (items with their content)."
+_LEAST_COMBO = 120
+"""Pixels, so that a line of them fits into the narrowest window."""
 _REST_MS = 250
 """How long the form is left alone before an estimate is asked for."""
 _FAST_TIP = (
@@ -35,8 +37,8 @@ class RunForm(Card):
     def __init__(self) -> None:
         super().__init__(margin=GRID + 4)
         self._choices = RunChoices((), (), {})
-        self.model = _combo("Model", 240)
-        self.pack = _combo("Pack", 220)
+        self.model = _combo("Model")
+        self.pack = _combo("Pack")
         self.limit = _spin(
             "all items", "Run only so many items of the pack, in its shuffled order; the drift bound does not hold then"
         )
@@ -49,14 +51,14 @@ class RunForm(Card):
         self.timing.addItem("standard", "standard")
         self.timing.addItem("fast", "fast")
         self.timing.setToolTip(_FAST_TIP)
-        self.runtime = _combo("Runtime", 180)
+        self.runtime = _combo("Runtime")
         self.runtime.setToolTip("The Python with OGA that runs the model; mince runtimes add registers another")
         self.runtime.addItem("bundled (CPU)", "")
         self.template = QComboBox()
         self.template.setAccessibleName("Chat template")
         self.template.addItem("as the task needs", "auto")
         self.template.addItem("none", "none")
-        self.task = _combo("Task", 180)
+        self.task = _combo("Task")
         self.task.setToolTip("What is asked of each item, as lm-eval's task of this name asks it")
         self.system = QLineEdit()
         self.system.setAccessibleName("System prompt")
@@ -64,7 +66,8 @@ class RunForm(Card):
         self.system.setToolTip(
             "A system message before every prompt; without a chat template it stands before the prompt as it is"
         )
-        self.forecast = label("", "muted")
+        self.forecast = Elided("", "muted")
+        self._told: RunOrder | None = None
         self.start = button("Start", self._start, icon="run", primary=True, tip="Start the run (Ctrl+Enter)")
         self._more = button("More", self._toggle, flat=True, tip="Task, template, answers, runtime, timing, threads")
         browse = button("", self._browse_model, icon="folder", tip="Choose a model folder")
@@ -73,12 +76,15 @@ class RunForm(Card):
         open_pack.setAccessibleName("Open a pack file")
         line = row(
             label("Model", "muted"), self.model, browse, GRID, label("Pack", "muted"), self.pack, open_pack, GRID,
-            label("Limit", "muted"), self.limit, self._more, None, self.start, gap=GRID,
+            label("Limit", "muted"), self.limit, self._more, self.start, gap=GRID,
         )  # fmt: skip
+        # Names are long: they get what the window has.
+        line.setStretchFactor(self.model, 2)
+        line.setStretchFactor(self.pack, 3)
         self._options = QWidget()
         options = QGridLayout()
         options.setContentsMargins(0, 0, 0, 0)
-        options.setHorizontalSpacing(GRID)
+        options.setSpacing(GRID)
         open_template = button("", self._browse_template, icon="folder", tip="A chat template's file (jinja or JSON)")
         open_template.setAccessibleName("Open a chat template")
         template = QWidget()
@@ -94,7 +100,10 @@ class RunForm(Card):
             ("Threads", self.threads, 2, 4, 1),
         )
         for words, field, at, place, span in fields:
-            options.addWidget(label(words, "muted"), at, place)
+            name = label(words, "muted")
+            # Nearer to its own field than to the one before.
+            name.setContentsMargins(GRID if place else 0, 0, 0, 0)
+            options.addWidget(name, at, place)
             options.addWidget(field, at, place + 1, 1, span)
         options.setColumnStretch(1, 1)
         options.setColumnStretch(3, 1)
@@ -177,7 +186,8 @@ class RunForm(Card):
     def show_forecast(self, order: RunOrder, words: str) -> None:
         """Say how long `order` would take, unless something else is asked for by now."""
         if order == self.order():
-            self.forecast.setText(f"Time: {words}." if words else "")
+            self._told = order
+            self.forecast.set_text(f"Time: {words}." if words else "")
 
     def _ask_forecast(self) -> None:
         order = self.order()
@@ -201,6 +211,8 @@ class RunForm(Card):
         """The tasks of the pack's benchmark, the default first; a pack of logged prompts has its own."""
         pack, kept = self._chosen_pack(), self.task.currentData()
         tasks = () if pack is None else self._choices.tasks.get(pack.name, ())
+        # Whoever offers settles the form: half-filled it asks for another run.
+        self.task.blockSignals(True)
         self.task.clear()
         if len(tasks) < 2:
             self.task.addItem(tasks[0] if tasks else "the pack's own", None)
@@ -208,6 +220,7 @@ class RunForm(Card):
             self.task.addItem(name, name)
         self.task.setCurrentIndex(max(0, self.task.findData(kept)))
         self.task.setEnabled(len(tasks) > 1)
+        self.task.blockSignals(False)
 
     def _settle(self) -> None:
         """What is asked for has changed."""
@@ -215,11 +228,14 @@ class RunForm(Card):
         self.start.setEnabled(order is not None)
         if order is None:
             self._rest.stop()
-            self.forecast.setText(_NEEDS)
-        else:
-            # What was said of another order is not true of this one; the line keeps its height.
-            self.forecast.setText(" ")
-            self._rest.start()
+            self._told = None
+            self.forecast.set_text(_NEEDS)
+            return
+        if order != self._told:
+            # What was said of another order is not true of this one.
+            self.forecast.set_text("")
+        # Asked again all the same: a run may have ended since, and tell more.
+        self._rest.start()
 
     def _toggle(self) -> None:
         shown = self._options.isHidden()
@@ -248,10 +264,10 @@ class RunForm(Card):
         dialog.open()
 
 
-def _combo(name: str, width: int) -> QComboBox:
+def _combo(name: str) -> QComboBox:
     made = QComboBox()
     made.setAccessibleName(name)
-    made.setMinimumWidth(width)
+    made.setMinimumWidth(_LEAST_COMBO)
     made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     return made
 

@@ -56,9 +56,12 @@ class Tiles(QWidget):
         items = snapshot.run.plan.items
         if snapshot.choices:
             fast = (snapshot.run.conditions or {}).get("timing") == "fast"
-            why = "median, of what is read behind the kept examples" if fast else "median; choices have no first token"
+            why = "median, of what is read behind the kept examples" if fast else "median"
             if snapshot.prefill_rate is None:
                 why = "choices of several tokens read the prompt in several passes"
+            if snapshot.prefill_seconds is not None:
+                # Choices have no first token.
+                why += f"; prefill time {fmt.seconds(snapshot.prefill_seconds)}"
             self.prompt.show_value(fmt.rate(snapshot.prefill_rate), why)
             self.prompt_plot.show_values(snapshot.prefills, items)
             return

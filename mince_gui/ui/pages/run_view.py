@@ -68,7 +68,7 @@ SCORES = (
 )  # fmt: skip
 ITEMS = (
     Column[StoredItem]("#", lambda i: f"{i.position + 1:,}", key=lambda i: i.position, number=True, width=48),
-    Column[StoredItem]("Item", lambda i: i.item_key, width=92, tip=lambda i: i.item_key),
+    Column[StoredItem]("Item", lambda i: i.item_key, width=80, tip=lambda i: i.item_key),
     Column[StoredItem](
         "Category", lambda i: (i.category or "-").rpartition(":")[2], width=84, tip=lambda i: i.category or ""
     ),
@@ -124,7 +124,7 @@ class RunView(QWidget):
     def _head(self) -> QWidget:
         self._title = Elided("", "heading")
         self.chip = Chip()
-        self._phase = label("", "muted")
+        self._phase = Elided("", "muted")
         self.pause = button("Pause", lambda: self._ask("pause"), icon="pause", tip="Pause after this item (Space)")
         self.go_on = button("Resume", self._go_on, icon="play", primary=True, tip="Go on behind the last finished item")
         self.skip = button("Skip", lambda: self._ask("skip"), icon="skip", tip="Leave the item in work out as missing")
@@ -133,7 +133,7 @@ class RunView(QWidget):
         )
         self.device = Chip()
         self.memory = label("", "muted")
-        head = row(self._title, self.memory, self.device, self.pause, self.go_on, self.skip, self.stop, gap=GRID)
+        head = row(self._title, self.device, self.pause, self.go_on, self.skip, self.stop, gap=GRID)
         head.setStretch(0, 1)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
@@ -141,18 +141,18 @@ class RunView(QWidget):
         self.done = label("", "heading")
         self.left = label("", "muted")
         self.missing = label("", "muted")
-        self.capped = Elided("", "muted")
+        self.answers = label("", "muted", wrap=True)
         self._shown_count = label("", "muted")
-        counts = row(
-            self.chip, self.done, self.left, self.missing, self._phase, self.capped, self._shown_count, self.filter,
-            gap=2 * GRID,
-        )  # fmt: skip
-        # The longest of them gives way, and tells all of it in its tip.
-        counts.setStretchFactor(self.capped, 1)
+        counts = row(self.chip, self.done, self.left, self.missing, self._phase, gap=2 * GRID)
+        # It gives way, and tells all of it in its tip.
+        counts.setStretchFactor(self._phase, 1)
+        below = row(self.answers, self.memory, self._shown_count, self.filter, gap=2 * GRID)
+        below.setStretchFactor(self.answers, 1)
         card = Card(margin=GRID + 4)
         card.body.addLayout(head)
         card.body.addWidget(self.bar)
         card.body.addLayout(counts)
+        card.body.addLayout(below)
         return card
 
     # -- showing ---------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class RunView(QWidget):
     def _show_head(self, run: StoredRun, snapshot: Snapshot) -> None:
         self._title.set_text(f"{run.plan.subset} on {run.plan.model}")
         self.chip.show_state(*state_of(run))
-        self._phase.setText(_ASKED.get(self._asked, "") or snapshot.phase)
+        self._phase.set_text(_ASKED.get(self._asked, "") or snapshot.phase)
         live = snapshot.live and run.pid is not None
         self.pause.setVisible(live and run.state != "paused" and self._asked != "pause")
         # A skip would end the pause: at a pause there is no item in work.
@@ -215,14 +215,15 @@ class RunView(QWidget):
             self.device.show_state(name, role, shape or role)
             self.device.setToolTip(place_words(conditions))
         self.memory.setText("" if snapshot.memory_bytes is None else f"memory {fmt.memory(snapshot.memory_bytes)}")
+        self.memory.setVisible(snapshot.memory_bytes is not None)
         self.memory.setToolTip("Memory of the worker, the model's included, after the latest item")
 
     def _show_answers(self, answers: Answers, *, choices: bool) -> None:
         """What was cut, is empty or does not fit; nothing is generated for choices, so nothing can be cut."""
         words = answers.words()
         none = "" if choices else "none capped" + ("" if answers.budget is None else f" at {answers.budget:,} tokens")
-        self.capped.set_text(", ".join(short for short, _ in words) or none)
-        self.capped.setToolTip("\n".join(whole for _, whole in words))
+        self.answers.setText(", ".join(short for short, _ in words) or none)
+        self.answers.setToolTip("\n".join(whole for _, whole in words))
 
     def _show_scores(self, snapshot: Snapshot, another: bool) -> None:
         chosen = self.scores_view.current_row()
@@ -280,7 +281,8 @@ class RunView(QWidget):
     def _count_items(self) -> None:
         shown = len(self.items.rows)
         self.items_view.say_when_empty("No such item." if self._items else _NO_ITEM)
-        self._shown_count.setText("" if self.filter.currentIndex() == 0 else f"{shown:,} shown")
+        self._shown_count.setText(f"{shown:,} shown")
+        self._shown_count.setVisible(self.filter.currentIndex() > 0)
 
     # -- control ---------------------------------------------------------------------------------------
 
@@ -301,7 +303,7 @@ class RunView(QWidget):
         """The run is not followed any more: what is shown may be old, and nothing can be asked."""
         self._asked = ""
         self.chip.show_state("not followed", "warn")
-        self._phase.setText("")
+        self._phase.set_text("")
         for part in (self.pause, self.skip, self.stop, self.go_on):
             part.hide()
 
@@ -320,5 +322,5 @@ class RunView(QWidget):
         # A skip takes the place of a pause that was still to come.
         self._asked = control if shown.run.state in _UNTIL.get(control, ()) else ""
         self._show_head(shown.run, shown)
-        self._phase.setText(_ASKED[control])
+        self._phase.set_text(_ASKED[control])
         self.wish.emit(control)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -396,6 +397,24 @@ def test_a_graph_that_is_none_is_bad_and_the_other_facts_stay(tmp_path: Path) ->
     assert _fact(check, "graph")[0] == "bad"
     assert _fact(check, "context")[0] == "good"
     assert not check.ok
+    assert check.verdict.startswith("Not as it is: graph: ")
+    assert ".." not in check.verdict.replace(str(tmp_path), "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a named pipe")
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    graph = onnx(tensor("w", 2, 10, 10, location="model.onnx.data", end=100))
+    path = build(tmp_path, "plain-cpu", graph=graph)
+    for name in ("model.onnx.data", "tokenizer.json"):
+        (path / name).unlink(missing_ok=True)
+        os.mkfifo(path / name)
+    check = _check(path)
+    assert "is not a file" in _fact(check, "weights")[1]
+    assert _fact(check, "tokenizer")[0] == "bad"
+    (path / "genai_config.json").unlink()
+    os.mkfifo(path / "genai_config.json")
+    with pytest.raises(InputError, match="is not a file"):
+        _check(path)
 
 
 def test_the_graphs_of_a_pipeline_are_all_read(tmp_path: Path) -> None:
