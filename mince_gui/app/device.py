@@ -10,7 +10,7 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import CancelledError
 from mince_gui.base.events import Emit, Progress
 from mince_gui.base.paths import state_dir
-from mince_gui.run.lease import DeviceBusyError, leases
+from mince_gui.run.guards.lease import DeviceBusyError, leases
 
 _LOOK_SECONDS = 0.5
 

@@ -24,7 +24,7 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import CancelledError, InputError, MinceError, UsageError
 from mince_gui.base.events import Cause, Emit, Event, Started, Warned, ignore
 from mince_gui.base.paths import expanded, state_dir
-from mince_gui.run.lease import DeviceBusyError, holder, leases
+from mince_gui.run.guards.lease import DeviceBusyError, holder, leases
 from mince_gui.store import Workspace
 from mince_gui.store import queue as stored_queue
 from mince_gui.store import runs as stored_runs

@@ -46,23 +46,25 @@ class WorkspaceSink:
         stored_runs.add_item(self._ws, self._run_id, result, elapsed_seconds)
 
     def conditions(self, conditions: RunConditions) -> None:
-        """Store the conditions, and say where they are not those of the sitting before."""
+        """Store the conditions, and say where they are not those of the sitting before, or of before in this one."""
         now = {**dataclasses.asdict(conditions), **self._asked, "machine": platform.node(), "changed": []}
         del now["place"]
         now |= _placed(conditions.place)
-        if self._before is not None:
-            fresh = [name for name in TIMED_BY if self._before.get(name) != now[name]]
-            now["changed"] = sorted({*self._before.get("changed", ()), *fresh})
+        before = self._now or self._before
+        if before is not None:
+            fresh = [name for name in TIMED_BY if before.get(name) != now[name]]
+            now["changed"] = sorted({*before.get("changed", ()), *fresh})
             if fresh:
                 self._emit(
                     Warned(
-                        f"This sitting differs from the one before in: {', '.join(fresh)}.",
+                        f"From here on the run differs from before in: {', '.join(fresh)}.",
                         "Scores count on; the run's wall clock can make no speedup any more.",
                     )
                 )
         stored_runs.set_conditions(self._ws, self._run_id, now)
-        self._now = now
-        self._compare_smoke(now)
+        first, self._now = not self._now, now
+        if first:
+            self._compare_smoke(now)
 
     def _compare_smoke(self, now: Mapping[str, Any]) -> None:
         """Tell where the smoke test's answer is not what the same model gave in the newest run that asked the same."""

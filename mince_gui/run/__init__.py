@@ -54,8 +54,8 @@ How choices are scored (`ChoiceResult.method`); prompt and choice are parted int
     all_rows                several tokens: all positions' logits of prompt and choice; a shared prompt is read once and
                             rewound to where that was seen to give the sums of whole passes
     token_by_token          several tokens, graph gives the last row alone: the choice is appended token by token
-    fresh                   the same where a generator cannot be appended to exactly (tried once, when first needed),
-                            or a worker died at a choice): a new generator for every prefix
+    fresh                   the same where a generator cannot be appended to exactly (tried once, when first needed)
+                            or a worker crashed or hung at a choice: a new generator for every prefix
     A choice that adds no token makes the item missing, where lm-eval takes it as certain.
 
 How prompts begin: before the first item the runtime's token ids of its prompt are compared with those of the folder's
@@ -80,7 +80,7 @@ from mince_gui.run.model_folder import ModelFolder, folder_sha256, read_model_fo
 from mince_gui.run.protocol import PROTOCOL, Hello, ProtocolError
 from mince_gui.run.runner import RunEnd, RunnerSettings, run_items
 from mince_gui.run.runtimes import Runtime, bundled_runtime, external_runtime
-from mince_gui.run.supervisor import WorkerLostError, WorkerProcess, WorkerRefusedError, probe
+from mince_gui.run.supervisor import WorkerLostError, WorkerProcess, WorkerRefusedError
 from mince_gui.run.tally import Earlier
 from mince_gui.run.types import ItemResult, ItemTiming, Outcome, Place, RunConditions, RunItem, Sink
 
@@ -107,7 +107,6 @@ __all__ = [
     "bundled_runtime",
     "external_runtime",
     "folder_sha256",
-    "probe",
     "read_model_folder",
     "run_items",
 ]

@@ -61,12 +61,6 @@ def outcome_of(exc: WorkerLostError | ProtocolError) -> Outcome:
     return exc.outcome if isinstance(exc, WorkerLostError) else Outcome("crashed", exc.message)
 
 
-def require_mortal(worker: WorkerProcess) -> None:
-    """Raise OverError for a worker that even a kill did not end: its device is lost until the computer restarts."""
-    if worker.unkillable:
-        raise OverError("hung", f"Process {worker.pid} of the worker could not be ended.\n{_RESTART}")
-
-
 class Crew:
     """Brings workers up for one runtime and one model folder; at most one lives at a time."""
 
@@ -135,18 +129,20 @@ class Crew:
         with ThreadPoolExecutor(1, thread_name_prefix="machine-state") as pool:
             # System tools may take seconds, in which the model can be looked at.
             state: Future[dict[str, Any]] = pool.submit(machine_state)
-            tokens = self._token_check(up.worker, prompt)
-            self._progress("smoke test")
+            doing = "The first prompt could not be encoded"
             try:
+                tokens = self._token_check(up.worker, prompt)
+                doing = "The smoke test failed"
+                self._progress("smoke test")
                 smoke = smoke_test(up.worker, self._cancel)
             except WorkerRefusedError as exc:
                 raise OverError(
                     "failed",
-                    _explained(f"The smoke test failed: {exc.message}.", exc.message, otherwise=_RELEASE_REMEDY),
+                    _explained(f"{doing}: {exc.message}.", exc.message, otherwise=_RELEASE_REMEDY),
                 ) from exc
             except (WorkerLostError, ProtocolError) as exc:
                 outcome = outcome_of(exc)
-                detail = "\n".join([f"The smoke test failed: {outcome.detail}", *outcome.stderr[-5:]])
+                detail = "\n".join([f"{doing}: {outcome.detail}", *outcome.stderr[-5:]])
                 raise OverError(
                     outcome.cause, _explained(detail, "\n".join(outcome.stderr), code=outcome.code)
                 ) from exc
@@ -170,12 +166,13 @@ class Crew:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
-            require_mortal(worker)
+            if worker.unkillable:
+                raise OverError("hung", f"Process {worker.pid} of the worker could not be ended.\n{_RESTART}")
 
     def _token_check(self, worker: WorkerProcess, prompt: str) -> TokenCheck:
         """How the runtime tokenises the first prompt; what is wrong is told at once."""
         try:
-            ids = worker.encode(prompt).ids
+            ids = worker.encode(prompt, cancel=self._cancel).ids
         except WorkerRefusedError as exc:
             return TokenCheck("", f"not compared: {exc.message}")
         found = check_tokens(self._folder.path, self._folder.bos_id, prompt, ids)

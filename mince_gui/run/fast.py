@@ -99,15 +99,25 @@ class FastMode:
             return False
         if self._kept is None or self._kept[0] != place:
             left = [other for other in self._groups[place] if other.position >= item.position]
-            result = worker.share(_request(left, 0), cancel=cancel) if len(left) > 1 else None
-            self._kept = (place, result.kept if result is not None else 0)
-            if result is not None and not result.kept:
-                told(str(result.reason))
+            kept, why = _share(worker, left, cancel) if len(left) > 1 else (0, "")
+            self._kept = (place, kept)
+            if why:
+                told(why)
         return self._kept[1] > 0
 
     def forget(self) -> None:
         """A new worker keeps nothing."""
         self._kept = None
+
+
+def _share(worker: WorkerProcess, group: Sequence[RunItem], cancel: CancelToken) -> tuple[int, str]:
+    """How many tokens the worker keeps for the items of `group`, and why none ("" where it does)."""
+    try:
+        result = worker.share(_request(group, 0), cancel=cancel)
+    except WorkerRefusedError as exc:
+        # Another item's prompt may be the cause: each is still asked by itself.
+        return 0, f"{exc.kind}: {exc.message}"
+    return result.kept, result.reason or ""
 
 
 def _request(group: Sequence[RunItem], compare: int) -> ShareRequest:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mince_gui.base.events import ItemDone
+from mince_gui.run.guards.repetition import repeating
 from mince_gui.run.protocol import ChoiceResult, GenerateResult
-from mince_gui.run.repetition import repeating
 from mince_gui.run.tally import Tally
 from mince_gui.run.types import ItemResult, RunItem
 from mince_gui.tasks.types import Answer, Scored

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,18 +13,18 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import CancelledError, MinceError
 from mince_gui.base.events import Cause, Emit, Progress, Warned
 from mince_gui.run import results
-from mince_gui.run.awake import awake
-from mince_gui.run.bring_up import Crew, FirstLook, OverError, Up, outcome_of, require_mortal
-from mince_gui.run.clock import JumpClock
+from mince_gui.run.bring_up import Crew, FirstLook, OverError, Up, outcome_of
 from mince_gui.run.deadlines import Deadlines
 from mince_gui.run.devices import PlaceWatch, place_at_load
 from mince_gui.run.estimate import estimate
 from mince_gui.run.fast import FastMode, Probe
+from mince_gui.run.guards.awake import awake
+from mince_gui.run.guards.clock import JumpClock
+from mince_gui.run.guards.memory import MemoryWatch, resident_bytes
+from mince_gui.run.guards.repetition import one_token_only
 from mince_gui.run.machine import cpu_name
-from mince_gui.run.memory import MemoryWatch, resident_bytes
 from mince_gui.run.model_folder import ModelFolder, read_model_folder
 from mince_gui.run.protocol import ChoiceRequest, ChoiceResult, GenerateRequest, GenerateResult, Note, ProtocolError
-from mince_gui.run.repetition import one_token_only
 from mince_gui.run.runtimes import Runtime
 from mince_gui.run.supervisor import WorkerLostError, WorkerRefusedError
 from mince_gui.run.tally import Earlier, Tally
@@ -42,6 +43,8 @@ _CONTROL_SECONDS = 1.0
 _PAUSE_POLL_SECONDS = 0.3
 # Error replies that say something of the item; any other counts towards giving the run up.
 _ITEM_ERRORS = frozenset({"does_not_fit", "bad_prompt"})
+# Of Ryzen AI (lemonade#34) and of OGA (genai#550).
+_TOO_LONG = re.compile(r"cannot be greater than the model's max prompt length|exceeds max length")
 
 
 @dataclass(frozen=True)
@@ -67,18 +70,13 @@ class RunnerSettings:
 
 @dataclass(frozen=True)
 class RunEnd:
-    """How a run ended. Counts include earlier sittings.
-
-    `wall_seconds` runs from the first item of this sitting to the last commit, pauses and loading left
-    out; `restarts` counts workers that had to be replaced.
-    """
+    """How a run ended. Counts include earlier sittings; `restarts` counts workers that had to be replaced."""
 
     cause: Cause
     detail: str
     done: int
     missing: int
     capped: int
-    wall_seconds: float
     restarts: int
 
 
@@ -149,18 +147,17 @@ class _Run:
         self._clock = JumpClock()
         self._memory = MemoryWatch(settings.worker_bytes)
         self._watch: PlaceWatch | None = None
+        self._told: RunConditions | None = None
         self._failures = 0
         self._broken = 0
         self._answered = 0
+        self._told_slow: set[str] = set()
         self._since = time.perf_counter()
-        self._begin: float | None = None
-        self._paused_seconds = 0.0
         self._control_asked = 0.0
         self._noted = 0.0
 
     def run(self, items: Sequence[RunItem], sleep: str) -> RunEnd:
         cause: Cause
-        wall = 0.0
         try:
             cause, detail = self._all(items, sleep)
         except CancelledError:
@@ -168,22 +165,19 @@ class _Run:
         except OverError as exc:
             cause, detail = exc.cause, exc.message
         finally:
-            if self._begin is not None:
-                wall = time.monotonic() - self._begin - self._paused_seconds
             self._finish()
         tally = self._tally
-        return RunEnd(cause, detail, tally.done, tally.missing, tally.capped, wall, max(0, self._crew.starts - 1))
+        return RunEnd(cause, detail, tally.done, tally.missing, tally.capped, max(0, self._crew.starts - 1))
 
     def _all(self, items: Sequence[RunItem], sleep: str) -> tuple[Cause, str]:
         if items:
             self._look(items, sleep)
-        self._begin = time.monotonic()
         for item in items:
             wish = self._obey()
             if wish == "stop":
                 return "stopped", "stopped by the user"
             if wish == "skip":
-                self._commit(results.missing(item, _SKIPPED), 0.0)
+                self._commit(results.missing(item, _SKIPPED))
                 self._sink.took_control("skip")
             else:
                 self._one(item)
@@ -197,11 +191,9 @@ class _Run:
         self._cancel.check()
         control = self._sink.control()
         if control == "pause":
-            begin = time.monotonic()
             self._sink.took_control("pause")
             self._progress("paused")
             control = self._wait_for_change()
-            self._paused_seconds += time.monotonic() - begin
             if control != "stop":
                 self._sink.took_control("run")
                 self._progress("goes on")
@@ -262,12 +254,22 @@ class _Run:
                 self._crew.fresh_only = True
             if not fast.on:
                 self._emit(Warned(f"Fast mode is {fast.words}.", "The run goes on in standard mode."))
-        conditions = self._conditions(up, look, fast, sleep)
+        conditions = self._told = self._conditions(up, look, fast, sleep)
         self._watch = PlaceWatch(conditions.place, up.hello.pid)
         self._sink.conditions(conditions)
         left = estimate([item.request for item in items], look.smoke, timing=conditions.timing)
         self._progress(f"{len(items):,} items: {left.words}", lasting=True)
         self._since = time.perf_counter()
+
+    def _leave_fast_mode(self, item: RunItem, lost: Outcome) -> None:
+        """The rest in standard mode: the conditions say so, since times of two modes make no speedup."""
+        if self._told is None or not self._fast.on:
+            return
+        self._fast.on = False
+        place = self._told.place if self._watch is None else self._watch.place
+        words = f"{self._told.fast_probe}; off from item {item.key} on: {lost.detail}"
+        self._told = replace(self._told, place=place, timing="standard", fast_probe=words)
+        self._sink.conditions(self._told)
 
     def _conditions(self, up: Up, look: FirstLook, fast: Probe, sleep: str) -> RunConditions:
         folder, settings, hello, loaded = self._folder, self._settings, up.hello, up.loaded
@@ -322,13 +324,13 @@ class _Run:
 
     def _one(self, item: RunItem) -> None:
         """Run one item to its commit: done, or missing with a cause; again where the machine slept meanwhile."""
-        begin = time.monotonic()
         repeats = 0
+        if self._clock.jumped():  # between two items
+            self._since = time.perf_counter()
         while True:
-            self._clock.jumped()
             result, lost = self._tried(item)
             jump = self._clock.jumped()
-            if not jump or repeats == _REPEATS_AFTER_JUMP:
+            if not jump or repeats == _REPEATS_AFTER_JUMP or result.cause == _SKIPPED:
                 break
             repeats += 1
             self._emit(
@@ -337,7 +339,7 @@ class _Run:
                 )
             )
             self._since = time.perf_counter()
-        self._commit(result, time.monotonic() - begin)
+        self._commit(result)
         self._give_up_where_hopeless(result, lost)
         if self._up is not None:
             self._recycle()
@@ -351,11 +353,13 @@ class _Run:
                 return self._ask(up, item, attempt), lost
             except (WorkerLostError, ProtocolError) as exc:
                 lost = outcome_of(exc)
-                require_mortal(up.worker)
                 self._drop_worker()
                 self._cancel.check()
-                # Some stacks do not survive a second append or a rewind, which choices of several tokens try.
-                self._crew.fresh_only = self._crew.fresh_only or item.request.kind == "choice"
+                # Some stacks do not survive a second append or a rewind, which choices try. A SIGKILL comes from
+                # outside: unless it comes again at the same item, fast mode goes on.
+                if item.request.kind == "choice" and (lost.signal != "SIGKILL" or attempt == 2):
+                    self._crew.fresh_only = True
+                    self._leave_fast_mode(item, lost)
                 then = "it is left out" if attempt == 2 else "it is tried again with a new worker"
                 message = f"{lost.detail[:1].upper()}{lost.detail[1:]}, at item {item.key}; {then}."
                 self._emit(Warned(message, "\n".join(lost.stderr)))
@@ -378,14 +382,13 @@ class _Run:
             )
 
     def _recycle(self) -> None:
-        """Replace a worker that has grown too large, between two items."""
+        """End a worker that has grown too large, between two items; the next item starts a new one."""
         up = self._up
         assert up is not None
         why = self._memory.look(resident_bytes(up.hello.pid))
         if why is not None:
             self._emit(Warned(f"The worker is replaced: {why}."))
             self._drop_worker()
-            self._ready()
 
     def _ask(self, up: Up, item: RunItem, attempt: int) -> ItemResult:
         """One attempt. Raises WorkerLostError, ProtocolError and CancelledError; any refusal is a result."""
@@ -431,8 +434,10 @@ class _Run:
             if exc.kind == "aborted":
                 result = results.missing(item, _SKIPPED, attempts=attempt)
             else:
-                self._failures = 0 if exc.kind in _ITEM_ERRORS else self._failures + 1
-                result = results.missing(item, f"{exc.kind}: {exc.message}", attempts=attempt)
+                # Limits that only the device's own stack knows are found out by asking.
+                kind = "does_not_fit" if _TOO_LONG.search(exc.message) else exc.kind
+                self._failures = 0 if kind in _ITEM_ERRORS else self._failures + 1
+                result = results.missing(item, f"{kind}: {exc.message}", attempts=attempt)
         else:
             self._failures = 0
             if isinstance(reply, GenerateResult):
@@ -444,7 +449,9 @@ class _Run:
         return result
 
     def _not_fast(self, why: str) -> None:
-        self._emit(Warned(f"Some items are read in the standard way in spite of fast mode: {why}."))
+        if why not in self._told_slow:
+            self._told_slow.add(why)
+            self._emit(Warned(f"Some items are read in the standard way in spite of fast mode: {why}."))
 
     def _scored(
         self, item: RunItem, reply: ChoiceResult | GenerateResult, attempt: int, memory_bytes: int | None
@@ -457,13 +464,10 @@ class _Run:
             cause = f"not scored: {exc.message}"
         return results.answered(item, reply, answer, scored, attempts=attempt, cause=cause, memory_bytes=memory_bytes)
 
-    def _commit(self, result: ItemResult, seconds: float) -> None:
-        elapsed = time.perf_counter() - self._since
-        self._since = time.perf_counter()
-        if result.attempts > 1 and result.timing is not None:
-            # The crash and the model's reload are no part of what an item takes.
-            elapsed = result.timing.wall_seconds
-        self._sink.item(result, elapsed)
+    def _commit(self, result: ItemResult) -> None:
+        now = time.perf_counter()
+        seconds, self._since = now - self._since, now
+        self._sink.item(result, seconds)
         if result.state == "missing":
             self._tally.add_missing()
         else:

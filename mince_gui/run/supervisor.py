@@ -18,8 +18,8 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import MinceError
 from mince_gui.run import outcome as ends
 from mince_gui.run.child import Child
-from mince_gui.run.clock import awake_seconds
 from mince_gui.run.deadlines import DOING, Deadlines
+from mince_gui.run.guards.clock import awake_seconds
 from mince_gui.run.protocol import (
     ChoiceRequest,
     ChoiceResult,
@@ -208,9 +208,9 @@ class WorkerProcess:
         """Greedy text; see `request` for the errors."""
         return self._typed(request, GenerateResult, cancel=cancel, on_note=on_note, should_abort=should_abort)
 
-    def encode(self, text: str) -> EncodeResult:
+    def encode(self, text: str, *, cancel: CancelToken | None = None) -> EncodeResult:
         """Token ids of a text; see `request` for the errors."""
-        return self._typed(EncodeRequest(text), EncodeResult)
+        return self._typed(EncodeRequest(text), EncodeResult, cancel=cancel)
 
     def share(
         self,

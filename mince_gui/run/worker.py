@@ -41,8 +41,9 @@ _LOOK_FIRST, _LOOK_EVERY = 32, 4
 _APPEND_TOLERANCE, _REWIND_TOLERANCE = 0.5, 1e-4  # in log-probability
 
 Decode = Callable[[Sequence[int]], str]
+Ids = tuple[int, ...]
+Pair = tuple[Ids, Ids]  # a prompt and what follows it
 T = TypeVar("T")
-
 
 _TIMING = (
     "prompt_tokens:int read_tokens:int output_tokens:int prefill_seconds:float first_token_seconds:float|null "
@@ -87,15 +88,7 @@ SCHEMA: dict[str, Any] = {
     "finishes": "eos stop budget context time",
     "methods": "last_logits row_before kept_prefix all_rows token_by_token fresh",
 }
-_TYPES: dict[str, Any] = {
-    "str": str,
-    "int": int,
-    "float": (int, float),
-    "bool": bool,
-    "object": dict,
-    "list[int]": list,
-    "list[str]": list,
-}
+_TYPES: dict[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": bool, "object": dict}  # else lists
 
 
 class RefusedError(Exception):
@@ -178,7 +171,7 @@ def rest_length(tokens: int, kept: int, rows: bool) -> int:
     return next((rest for rest in rests if rest > 1 and not is_trap_length(rest)), 0)
 
 
-def shared_length(prompts: Sequence[tuple[int, ...]], rows: bool) -> int:
+def shared_length(prompts: Sequence[Ids], rows: bool) -> int:
     """How many tokens of what all prompts begin with are worth keeping; 0 if there is nothing to keep.
 
     As many as leave the fewest tokens to read, of one period of the trap lengths (see `rest_length`).
@@ -297,7 +290,7 @@ class _Kept:
     There is never more than one generator: this one is given back before another is made, and read anew when needed.
     """
 
-    def __init__(self, ids: tuple[int, ...], room: int) -> None:
+    def __init__(self, ids: Ids, room: int) -> None:
         self.ids, self.room = ids, room
         self.generator: Any = None
 
@@ -457,16 +450,12 @@ class Engine:
         pairs = [self._pair(*pair) for pair in zip(contexts, choices)]  # noqa: B905 - strict= is younger than 3.10
         read = dict.fromkeys(context for context, _ in pairs)
         single = all(len(continuation) == 1 for _, continuation in pairs)
-        if single:
-            self._fitting(max(map(len, read)), answer=0)
-        else:
-            self._fitting(
-                max(len(context) + len(continuation) for context, continuation in pairs), answer=0, choice=True
-            )
+        longest = max(len(context) + (0 if single else len(continuation)) for context, continuation in pairs)
+        self._fitting(longest, answer=0, choice=not single)
         passes = _Passes()
         begin = time.perf_counter()
         if single:
-            known: dict[tuple[int, ...], Any] = {}
+            known: dict[Ids, Any] = {}
             for context, (token,) in pairs:
                 if context not in known:
                     row = self._kept_row(context, token, passes) if fast and len(read) == 1 else None
@@ -507,12 +496,12 @@ class Engine:
             return _named(names, 0, 0.0, 0, None, None, reason)
 
         self._kept = None
-        found = self._single_choices(prompts, choices)
-        kept = shared_length([context for context, _ in found], self._all_rows) if len(found) > 1 else 0
         if self._rewinds is False:
             return nothing(self._cannot)
+        found = self._single_choices(prompts, choices)
         if len(found) < 2:
             return nothing("there are no two prompts whose choices are one token each")
+        kept = shared_length([context for context, _ in found], self._all_rows)
         if not kept:
             return nothing("the prompts do not begin alike")
         pairs = [pair for pair in found if self._rest(pair[0], kept)]
@@ -532,7 +521,7 @@ class Engine:
         same = [a.tobytes() == b.tobytes() for a, b in zip(whole, rows) if b is not None]  # noqa: B905
         return _named(names, kept, seconds, compare, all(same) if same else None, self._trap_shift, None)
 
-    def _single_choices(self, prompts: list[str], choices: list[str]) -> list[tuple[tuple[int, ...], int]]:
+    def _single_choices(self, prompts: list[str], choices: list[str]) -> list[tuple[Ids, int]]:
         """Prompts that fit and whose choices are one token each: their ids, and the first choice's."""
         found = []
         for prompt in prompts:
@@ -558,14 +547,13 @@ class Engine:
         assert self._kept is not None
         kept = self._kept
         if kept.generator is None:
-            generator, _ = self._generator(kept.room)
-            kept.generator = self._forward(generator, kept.ids, passes)
+            kept.generator = self._forward(self._generator(kept.room)[0], kept.ids, passes)
             passes.read = len(kept.ids)
         else:
             kept.generator.rewind_to(len(kept.ids))
         return kept.generator
 
-    def _kept_row(self, context: tuple[int, ...], token: int, passes: _Passes) -> Any | None:
+    def _kept_row(self, context: Ids, token: int, passes: _Passes) -> Any | None:
         """The logits after `context`, (1, vocab), read from the kept prefix on; None where that is not to be done."""
         kept = self._kept
         if kept is None or context[: len(kept.ids)] != kept.ids:
@@ -600,19 +588,15 @@ class Engine:
             self._kept, self._rewinds, self._cannot = None, False, f"{type(exc).__name__}: {exc}"
             return None
 
-    def _shift_of_a_trap(self, ids: Sequence[int]) -> float | None:
+    def _shift_of_a_trap(self, ids: Ids) -> float | None:
         """The largest difference of a logit between a pass of a trap length and one that is a token longer."""
         length = 129
         if not self._all_rows or len(ids) <= length:
             return None
-        generator, _ = self._generator(length + 1)
-        short = _last_row(self._forward(generator, ids[:length], _Passes()).get_logits())
-        del generator
-        generator, _ = self._generator(length + 1)
-        rows = _rows(self._forward(generator, ids[: length + 1], _Passes()).get_output("logits"))
-        return float(np.abs(_sound(short) - _sound(rows)[length - 1]).max())
+        short = self._row_after(ids[:length], _Passes())
+        return float(np.abs(short - self._answer_rows(ids[:length], ids[length : length + 1], _Passes())).max())
 
-    def _pair(self, context: str, continuation: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _pair(self, context: str, continuation: str) -> Pair:
         """Token ids of a prompt and of what follows it, parted as lm-eval parts them.
 
         Blanks at the prompt's end belong to what follows. The whole is encoded once, and what follows the number of
@@ -648,39 +632,36 @@ class Engine:
         passes.seconds += time.perf_counter() - begin
         return generator
 
-    def _next_row(self, context: tuple[int, ...], token: int, passes: _Passes) -> Any:
-        """The logits after `context`, (1, vocab). A trap length is read one row before an appended `token`."""
-        trap = is_trap_length(len(context))
-        one_more = trap and self._all_rows and len(context) < self._ceiling
-        passes.trap |= trap
-        if one_more:
-            passes.method = "row_before"
-        generator, _ = self._generator(min(len(context) + 2, self._ceiling))
-        self._forward(generator, (*context, token) if one_more else context, passes)
-        if one_more:
-            row = _rows(generator.get_output("logits"))[len(context) - 1 : len(context)]
-        else:
-            row = _last_row(generator.get_logits())
-        return _sound(row)
+    def _fresh(self, ids: Sequence[int], passes: _Passes, *, room: int = 2) -> Any:
+        """A fresh generator that has read `ids`, with `room` for more tokens; give it back before the next is made."""
+        return self._forward(self._generator(min(len(ids) + room, self._ceiling))[0], ids, passes)
 
-    def _answer_rows(self, context: tuple[int, ...], answer: tuple[int, ...], passes: _Passes) -> Any:
+    def _row_after(self, ids: Sequence[int], passes: _Passes) -> Any:
+        """The logits after `ids`, (1, vocab), from one pass over them."""
+        passes.trap |= is_trap_length(len(ids))
+        return _sound(_last_row(self._fresh(ids, passes).get_logits()))
+
+    def _next_row(self, context: Ids, token: int, passes: _Passes) -> Any:
+        """As `_row_after`, but a trap length is read one row before an appended `token` where that can be done."""
+        if not (is_trap_length(len(context)) and self._all_rows and len(context) < self._ceiling):
+            return self._row_after(context, passes)
+        passes.trap, passes.method = True, "row_before"
+        return self._answer_rows(context, (token,), passes)
+
+    def _answer_rows(self, context: Ids, answer: Ids, passes: _Passes) -> Any:
         """The logits that foretell each token of `answer`, (tokens, vocab), from one pass over all."""
-        ids = (*context, *answer)
-        generator, _ = self._generator(len(ids))
-        self._forward(generator, ids, passes)
-        return _sound(_rows(generator.get_output("logits"))[len(context) - 1 : len(ids) - 1])
+        rows = _rows(self._fresh((*context, *answer), passes, room=0).get_output("logits"))
+        return _sound(rows[len(context) - 1 : -1])
 
-    def _all_row_sums(
-        self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], passes: _Passes
-    ) -> list[tuple[float, bool]]:
+    def _all_row_sums(self, pairs: Sequence[Pair], passes: _Passes) -> list[tuple[float, bool]]:
         """Choices of several tokens where the graph gives every row.
 
         A shared prompt is read once and rewound to for every choice, if that gave the sums of whole passes the first
         time that it was tried.
         """
         context = pairs[0][0]
-        shared = len(pairs) > 1 and len(context) > 1 and all(other == context for other, _ in pairs)
         begin = time.perf_counter()
+        shared = len(pairs) > 1 and len(context) > 1 and all(other == context for other, _ in pairs)
         rewind = shared and self._rewinds is not False
         rewound = self._possible(lambda: self._rewound_sums(pairs, passes)) if rewind else None
         if rewound is not None and self._rewinds:
@@ -697,17 +678,15 @@ class Engine:
             passes.seconds, passes.aside = passes.seconds - seconds, between - begin
         return whole
 
-    def _rewound_sums(
-        self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], passes: _Passes
-    ) -> list[tuple[float, bool]]:
+    def _rewound_sums(self, pairs: Sequence[Pair], passes: _Passes) -> list[tuple[float, bool]]:
         """The sums with the shared prompt read once."""
         context = pairs[0][0]
         # What follows has two tokens at least, and the prompt's part no trap length: rows are then those of one pass.
         kept = len(context) - 1
         kept -= is_trap_length(kept)
         sums = []
-        generator, _ = self._generator(len(context) + max(len(answer) for _, answer in pairs))
-        self._forward(generator, context[:kept], passes)
+        room = len(context) - kept + max(len(answer) for _, answer in pairs)
+        generator = self._fresh(context[:kept], passes, room=room)
         for place, (_, answer) in enumerate(pairs):
             if place:
                 generator.rewind_to(kept)
@@ -716,9 +695,7 @@ class Engine:
             sums.append(_sum(_log_softmax(_sound(rows)), answer))
         return sums
 
-    def _last_rows_only(
-        self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], passes: _Passes
-    ) -> list[tuple[float, bool]]:
+    def _last_rows_only(self, pairs: Sequence[Pair], passes: _Passes) -> list[tuple[float, bool]]:
         """Choices of several tokens on a graph that gives the last row alone."""
         if self._appends is None:
             # Asked for here and not at load: some stacks do not survive the question, and most runs never need it.
@@ -726,37 +703,37 @@ class Engine:
             self._appends = self._appending_is_exact()
             passes.aside = time.perf_counter() - begin
         passes.method = "token_by_token" if self._appends else "fresh"
-        first: dict[tuple[int, ...], Any] = {}
+        known: dict[Ids, Any] = {}
         scored = []
         for context, answer in pairs:
-            generator: Any = None
-            if context not in first or (self._appends and len(answer) > 1):
-                generator, _ = self._generator(min(len(context) + len(answer) + 1, self._ceiling))
-                row = _sound(_last_row(self._forward(generator, context, passes).get_logits()))
-                first.setdefault(context, row)
-                passes.trap |= is_trap_length(len(context))
-            rows = [first[context]]
-            for place in range(1, len(answer)):
-                if self._appends:
-                    self._forward(generator, answer[place - 1 : place], passes)
-                else:
-                    ids = (*context, *answer[:place])
-                    generator, _ = self._generator(min(len(ids) + 2, self._ceiling))
-                    self._forward(generator, ids, passes)
-                    passes.trap |= is_trap_length(len(ids))
-                rows.append(_sound(_last_row(generator.get_logits())))
+            if self._appends and len(answer) > 1:
+                rows = self._rows_one_by_one(context, answer, passes)
+                known.setdefault(context, rows[0])
+            else:
+                before = [(*context, *answer[:place]) for place in range(len(answer))]
+                for ids in before:
+                    if ids not in known:
+                        known[ids] = self._row_after(ids, passes)
+                rows = [known[ids] for ids in before]
             scored.append(_sum(_log_softmax(np.concatenate(rows)), answer))
         return scored
+
+    def _rows_one_by_one(self, context: Ids, answer: Ids, passes: _Passes) -> list[Any]:
+        """The logits that foretell each token of `answer`, (1, vocab) each, from one generator that is appended to."""
+        generator = self._fresh(context, passes, room=len(answer) + 1)
+        passes.trap |= is_trap_length(len(context))
+        rows = [_sound(_last_row(generator.get_logits()))]
+        for place in range(len(answer) - 1):
+            self._forward(generator, answer[place : place + 1], passes)
+            rows.append(_sound(_last_row(generator.get_logits())))
+        return rows
 
     def _appending_is_exact(self) -> bool:
         """Whether a generator that tokens are appended to twice says what one pass over all of them says."""
         ids = [int(i) for i in self._encode("The quick brown fox jumps over the lazy dog.")]
         try:
-            whole, _ = self._generator(len(ids) + 2)
-            once = _log_softmax(_last_row(self._forward(whole, ids, _Passes()).get_logits()))
-            del whole
-            parts, _ = self._generator(len(ids) + 2)
-            self._forward(parts, ids[:-1], _Passes())
+            once = _log_softmax(_last_row(self._fresh(ids, _Passes()).get_logits()))
+            parts = self._fresh(ids[:-1], _Passes(), room=3)
             twice = _log_softmax(_last_row(self._forward(parts, ids[-1:], _Passes()).get_logits()))
         except (RefusedError, StoppedError):
             raise
@@ -922,7 +899,7 @@ def _fields(body: dict[str, Any], *, oga: bool) -> dict[str, Any]:
         raise RefusedError("bad_request", f"{op} takes {sorted(wanted)}, not {sorted(given)}")
     for name, kind in wanted.items():
         inner = kind.partition("|")[0]
-        if not isinstance(given[name], _TYPES[inner]) and not (inner != kind and given[name] is None):
+        if not isinstance(given[name], _TYPES.get(inner, list)) and not (inner != kind and given[name] is None):
             raise RefusedError("bad_request", f"{op}: {name} is not {kind}")
     return given
 
@@ -931,8 +908,7 @@ def serve(channel: Channel, oga: Any) -> None:
     """Answer requests one after the other until shutdown or the end of stdin."""
     engine = Engine(oga, channel)
     handlers: dict[str, Callable[..., dict[str, Any]]] = {"schema": lambda: {"schema": SCHEMA}, "devices": devices}
-    handlers |= {"load": engine.load, "encode": engine.encode, "share": engine.share}
-    handlers |= {"choice": engine.choice, "generate": engine.generate}
+    handlers |= {op: getattr(engine, op) for op in ("load", "encode", "share", "choice", "generate")}
     try:
         while True:
             body = channel.requests.get()

@@ -9,7 +9,7 @@ A workspace is a folder:
     mince.db                     SQLite: WAL (DELETE on a network folder), synchronous=FULL, foreign keys
     mince.db.schema-<n>-*.bak    the database as it was before it was brought to a newer schema
     mince.db.corrupt-*           a damaged database as it was found; the damaged one stays, too
-    queue.lock                   held by the process that runs the queue (run.lease)
+    queue.lock                   held by the process that runs the queue (run.guards.lease)
     packs/<name>.mincepack       packs made here, or copies of those run from elsewhere
     subsets/<name>.json          frozen subset files written by `mince freeze` without --out
     runs/<run_id>.events.jsonl   the event stream of a run (base.events), appended line by line, for tailing

@@ -18,7 +18,7 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Event, ItemDone, Progress, Warned
 from mince_gui.base.paths import state_dir
-from mince_gui.run.lease import DeviceBusyError, leases
+from mince_gui.run.guards.lease import DeviceBusyError, leases
 from mince_gui.store import Workspace, runs
 
 

@@ -20,7 +20,7 @@ from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import UsageError
 from mince_gui.base.events import Event, ItemDone, Progress
 from mince_gui.base.paths import state_dir
-from mince_gui.run.lease import leases
+from mince_gui.run.guards.lease import leases
 from mince_gui.store import Workspace
 from mince_gui.store import queue as stored_queue
 from mince_gui.store import runs as stored_runs

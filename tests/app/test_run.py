@@ -128,7 +128,7 @@ def test_a_sitting_on_another_device_makes_no_wall_clock(prepared: Path, model: 
         runs.set_conditions(ws, run_id, {**conditions, "machine": "another laptop"})
     events: list[Event] = []
     execute(prepared, run_id, emit=events.append)
-    assert any("differs from the one before in: machine" in getattr(event, "message", "") for event in events)
+    assert any("differs from before in: machine" in getattr(event, "message", "") for event in events)
     run, _ = show_run(prepared, run_id)
     assert run.conditions is not None
     assert run.conditions["changed"] == ["machine"]

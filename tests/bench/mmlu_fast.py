@@ -178,20 +178,21 @@ def _per_item(rows: Sequence[Row]) -> Row:
     return found
 
 
-def _gsm8k(docs: Sequence[Row], ours: WorkerProcess, theirs: LmEval | None) -> Row:
-    task = get("gsm8k_cot_zeroshot")
+def _gsm8k(name: str, docs: Sequence[Row], ours: WorkerProcess, theirs: LmEval | None) -> Row:
+    task = get(name)
     seconds, same, ratios = [], 0, []
-    for doc in docs:
+    for place, doc in enumerate(docs):
         request = task.request(doc, (), render=None, max_new_tokens=_BUDGET)
+        item = {"prompt": request.prompt, "until": list(request.until), "budget": _BUDGET}
+        other = theirs.ask(item) if theirs is not None and place % 2 else None
         begin = time.perf_counter()
         answer = ours.generate(GenerateRequest(request.prompt, request.until, _BUDGET))
         seconds.append(time.perf_counter() - begin)
         if theirs is not None:
-            item = {"prompt": request.prompt, "until": list(request.until), "budget": _BUDGET}
-            other = theirs.ask(item)
+            other = other or theirs.ask(item)
             ratios.append(other["seconds"] / seconds[-1])
             same += other["text"] == answer.text
-    found: Row = {"gsm8k_items": len(docs), "ours_seconds": float(np.mean(seconds))}
+    found: Row = {"task": name, "items": len(docs), "ours_seconds": float(np.mean(seconds))}
     if ratios:
         found |= {"same_texts_as_lm_eval": same, "lm_eval_by_ours_median": float(np.median(ratios))}
         found["lm_eval_seconds"] = float(np.mean(np.array(ratios) * seconds))
@@ -212,6 +213,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=26)
     parser.add_argument("--subjects", default=SUBJECTS)
     parser.add_argument("--gsm8k", type=int, default=0)
+    parser.add_argument("--gsm8k-tasks", default="gsm8k_cot_zeroshot,gsm8k_cot")
     parser.add_argument("--threads", type=int)
     asked = parser.parse_args()
     task, shots = get("mmlu"), _lines(asked.data_dir / "mmlu" / "dev.jsonl")
@@ -230,7 +232,8 @@ def main() -> None:
             _say({"subject": "all", **_per_item(rows)})
         if asked.gsm8k:
             gsm8k = _lines(asked.data_dir / "gsm8k" / "test.jsonl")[: asked.gsm8k]
-            _say(_gsm8k(gsm8k, standard, theirs))
+            for name in asked.gsm8k_tasks.split(","):
+                _say(_gsm8k(name, gsm8k, standard, theirs))
 
 
 if __name__ == "__main__":

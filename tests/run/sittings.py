@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.events import Event, Warned
@@ -44,6 +46,7 @@ class ListSink:
     """Keeps what is committed, and gives the controls that a test scripts."""
 
     results: list[ItemResult] = field(default_factory=list)
+    elapsed: list[float] = field(default_factory=list)
     stored: list[RunConditions] = field(default_factory=list)
     taken: list[Control] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
@@ -51,6 +54,7 @@ class ListSink:
 
     def item(self, result: ItemResult, elapsed_seconds: float) -> None:
         self.results.append(result)
+        self.elapsed.append(elapsed_seconds)
 
     def conditions(self, conditions: RunConditions) -> None:
         self.stored.append(conditions)
@@ -98,6 +102,18 @@ class Sitting:
     @property
     def warnings(self) -> list[Warned]:
         return [event for event in self.events if isinstance(event, Warned)]
+
+
+class Hours:
+    """Adds hours to the clock that items are timed by, so that a test sees what is counted without waiting for it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        real = time.perf_counter
+        self._added = 0.0
+        monkeypatch.setattr(time, "perf_counter", lambda: real() + self._added)
+
+    def add(self) -> None:
+        self._added += 3600.0
 
 
 def plain_score(item: RunItem, answer: Answer) -> Scored:

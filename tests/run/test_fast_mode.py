@@ -20,7 +20,7 @@ from mince_gui.run.protocol import ChoiceRequest, ChoiceResult, GenerateRequest,
 from mince_gui.run.worker import is_trap_length, rest_length, shared_length
 from mince_gui.tasks import get
 from tests.run.conftest import Load
-from tests.run.test_worker_choices import LAST_ROW_ONLY, NO_SECOND_APPEND
+from tests.run.test_worker_choices import LAST_ROW_ONLY, NO_SECOND_APPEND, ONE_GENERATOR
 
 _CHOICES = (" two", " nine")
 _SHOTS = "Which number is the smallest?\nOptions: one, five\nAnswer: one\n\n" * 3
@@ -340,24 +340,7 @@ def test_a_worker_that_may_not_append_twice_keeps_nothing(
 def test_there_is_never_a_second_generator_and_what_was_given_back_is_read_again(
     patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
 ) -> None:
-    source = """
-real, alive = w['Engine']._generator, []
-class Only:
-    def __init__(self, inner):
-        self._inner = inner
-        alive.append(1)
-    def __del__(self):
-        alive.pop()
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-def generator(self, length):
-    inner, params = real(self, length)
-    if alive:
-        raise RuntimeError('a second generator')
-    return Only(inner), params
-w['Engine']._generator = generator
-"""
-    with WorkerProcess(patched_runtime(source)) as process:
+    with WorkerProcess(patched_runtime(ONE_GENERATOR)) as process:
         process.load(load_request(model_dir))
         asked: list[ChoiceResult] = []
         share = _share(process, dataclasses.replace(_SHARE, compare=3))

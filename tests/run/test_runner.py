@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -22,10 +23,12 @@ from mince_gui.run import (
     RunItem,
     Runtime,
     bundled_runtime,
+    runner,
 )
+from mince_gui.run.guards.clock import JumpClock
 from mince_gui.run.types import Control
 from mince_gui.tasks.types import Answer, Request, Scored
-from tests.run.sittings import ListSink, Sitting, plain_score, text_items, worker_process
+from tests.run.sittings import Hours, ListSink, Sitting, plain_score, text_items, worker_process
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -55,7 +58,8 @@ def test_items_are_committed_in_order_each_before_its_event(sitting: Sitting) ->
     end = sitting.run(text_items(3), emit=emit)
     assert (end.cause, end.done, end.missing, end.restarts) == ("done", 3, 0, 0)
     assert committed == [("k0", 1), ("k1", 2), ("k2", 3)]
-    assert end.wall_seconds >= sum(r.timing.wall_seconds for r in sitting.sink.results if r.timing)
+    timings = [result.timing for result in sitting.sink.results if result.timing]
+    assert all(elapsed >= timing.wall_seconds for elapsed, timing in zip(sitting.sink.elapsed, timings, strict=True))
     (conditions,) = sitting.sink.stored
     assert (conditions.place.device, conditions.model_sha256, conditions.max_new_tokens) == ("CPU", "sha", 8)
     assert conditions.oga_version
@@ -129,10 +133,10 @@ def test_nothing_left_to_do_starts_no_worker(sitting: Sitting) -> None:
 # -- workers that are lost -----------------------------------------------------------------------------
 
 
-def _kill_in_mid_item(sitting: Sitting) -> Callable[[], Control]:
+def _kill_in_mid_item(sitting: Sitting, hours: Hours) -> Callable[[], Control]:
     """A control that stops the worker (SIGSTOP) before the second item, and kills it when it is asked again.
 
-    The second question comes a second into the item: its request is in the worker's pipe by then.
+    The second question comes a second into the item: its request is in the worker's pipe by then. Each takes an hour.
     """
     steps = iter([signal.SIGSTOP, signal.SIGKILL])
 
@@ -141,18 +145,23 @@ def _kill_in_mid_item(sitting: Sitting) -> Callable[[], Control]:
             number = next(steps, None)
             if number is not None:
                 os.kill(_worker().pid, number)
+                hours.add()
         return "run"
 
     return control
 
 
 @posix
-def test_a_worker_killed_in_mid_item_is_replaced_and_no_item_is_lost_or_repeated(sitting: Sitting) -> None:
-    sitting.sink.on_control = _kill_in_mid_item(sitting)
+def test_a_worker_killed_in_mid_item_is_replaced_and_no_item_is_lost_or_repeated(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sitting.sink.on_control = _kill_in_mid_item(sitting, Hours(monkeypatch))
     end = sitting.run(text_items(3))
     assert (end.cause, end.done, end.missing, end.restarts) == ("done", 3, 0, 1)
     assert sitting.sink.positions == [0, 1, 2]
     assert [r.attempts for r in sitting.sink.results] == [1, 2, 1]
+    # What the lost attempt took is no part of it.
+    assert max(sitting.sink.elapsed) < 3600
     (warned,) = sitting.warnings
     assert "SIGKILL" in warned.message
     assert "k1" in warned.message
@@ -248,6 +257,16 @@ def test_a_runtime_without_oga_is_not_started_and_says_what_to_do(sitting: Sitti
     assert "environment that has it" in end.detail
 
 
+def test_a_worker_that_dies_at_the_first_prompt_ends_the_run_with_how_and_where(
+    sitting: Sitting, patched_runtime: Callable[[str], Runtime]
+) -> None:
+    sitting.runtime = patched_runtime("w['Engine'].encode = lambda self, text: os._exit(3)")
+    end = sitting.run(text_items(2))
+    assert (end.cause, end.done, sitting.sink.stored) == ("crashed", 0, [])
+    assert "first prompt" in end.detail
+    assert "exit code 3" in end.detail
+
+
 def test_a_program_that_is_no_worker_is_not_started(sitting: Sitting, script_runtime: Callable[[str], Runtime]) -> None:
     sitting.runtime = script_runtime("import sys; sys.exit('wrong program')")
     end = sitting.run(text_items(2))
@@ -339,15 +358,25 @@ def test_cancel_ends_without_committing_the_item_in_flight(sitting: Sitting) -> 
     assert sitting.sink.positions in ([0], [0, 1])
 
 
-def test_pause_stays_until_told_to_go_on_and_does_not_count_as_time(sitting: Sitting) -> None:
-    sitting.sink.on_control = _script(iter(["run", "pause", "pause", "run"]))
+def test_pause_stays_until_told_to_go_on_and_does_not_count_as_time(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = Hours(monkeypatch)
+    steps: Iterator[Control] = iter(["run", "pause", "pause", "run"])
+
+    def control() -> Control:
+        wish: Control = next(steps, "run")
+        if wish == "pause":
+            hours.add()
+        return wish
+
+    sitting.sink.on_control = control
     end = sitting.run(text_items(3))
     assert (end.cause, end.done) == ("done", 3)
     assert sitting.sink.taken == ["pause", "run"]
     notes = [event.note for event in sitting.events if isinstance(event, Progress)]
     assert notes.index("paused") < notes.index("goes on")
-    committed = sum(r.timing.wall_seconds for r in sitting.sink.results if r.timing)
-    assert committed <= end.wall_seconds < committed + 1.0
+    assert max(sitting.sink.elapsed) < 3600
 
 
 def test_a_paused_run_can_be_cancelled(sitting: Sitting) -> None:
@@ -370,8 +399,19 @@ def test_skip_leaves_the_next_item_out_and_says_who_wanted_it(sitting: Sitting) 
     assert sitting.sink.taken == ["skip"]
 
 
+class _Slept:
+    """Stands for the clock of a machine that sleeps in every item."""
+
+    def jumped(self) -> float:
+        return 3600.0
+
+
 @pytest.mark.shared
-def test_skip_within_a_long_item_leaves_that_one_out(shared_model: Path) -> None:
+@pytest.mark.parametrize("clock", [JumpClock, _Slept], ids=["awake", "asleep meanwhile"])
+def test_skip_within_a_long_item_leaves_that_one_out(
+    shared_model: Path, monkeypatch: pytest.MonkeyPatch, clock: type[Any]
+) -> None:
+    monkeypatch.setattr(runner, "JumpClock", clock)
     sitting = Sitting(shared_model)
     items = text_items(2)
     items[0] = RunItem(0, "long", None, {}, Request("generate", "Once upon a time", (), (), 2000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from mince_gui.base.events import ItemDone, Progress
 from mince_gui.run import Place, RunItem, Runtime, runner
 from mince_gui.tasks.types import Request
-from tests.run.sittings import Sitting, text_items, worker_process
+from tests.run.sittings import Hours, Sitting, text_items, worker_process
 
 _EXAMPLES = "".join(
     f"Question: what is {n} plus {n}?\nred. {n}\ngreen. {2 * n}\nAnswer: green\n\n" for n in range(3, 9)
@@ -35,6 +36,11 @@ def _choices(count: int, group: str = "") -> list[RunItem]:
     ]  # fmt: skip
 
 
+def _groups() -> list[RunItem]:
+    items = [*_choices(3, "birds. "), *_choices(3, "fish. ")]
+    return [RunItem(n, f"{item.category}{item.key}", item.category, {}, item.request) for n, item in enumerate(items)]
+
+
 def test_every_item_tells_the_memory_of_its_worker(sitting: Sitting) -> None:
     sitting.run(text_items(2))
     told = [event.memory_bytes for event in sitting.events if isinstance(event, ItemDone)]
@@ -42,8 +48,9 @@ def test_every_item_tells_the_memory_of_its_worker(sitting: Sitting) -> None:
     assert all(size and size > 10_000_000 for size in told)
 
 
+@pytest.mark.parametrize(("items", "restarts"), [(12, 1), (10, 0)], ids=["items are left", "it was the last item"])
 def test_a_worker_that_grows_past_its_limit_is_replaced_between_items_and_told(
-    sitting: Sitting, patched_runtime: Callable[[str], Runtime]
+    sitting: Sitting, patched_runtime: Callable[[str], Runtime], items: int, restarts: int
 ) -> None:
     """Models that grow with every call (genai#590): a worker that keeps what it should not stands for them."""
     sitting.runtime = patched_runtime("""
@@ -55,37 +62,45 @@ def generate(self, prompt, *args, **more):
     return inner(self, prompt, *args, **more)
 w['Engine'].generate = generate
 """)
-    end = sitting.run(text_items(12), settings={"worker_bytes": 400_000_000})
-    assert (end.cause, end.done, end.missing, end.restarts) == ("done", 12, 0, 1)
+    end = sitting.run(text_items(items), settings={"worker_bytes": 400_000_000})
+    assert (end.cause, end.done, end.missing, end.restarts) == ("done", items, 0, restarts)
     (warned,) = sitting.warnings
     assert "The worker is replaced" in warned.message
     assert "grew to" in warned.message
     assert {result.attempts for result in sitting.sink.results} == {1}
     sizes = [result.memory_bytes or 0 for result in sitting.sink.results]
-    assert sizes[9] > 400_000_000 > max(sizes[10:])
+    assert sizes[9] > 400_000_000 > max([0, *sizes[10:]])
 
 
 class _Jumps:
-    """Stands for the clock of a machine that sleeps, which no test can make: says what it is told to."""
+    """Stands for the clock of a machine that sleeps, which no test can make: says what it is told to.
 
-    def __init__(self, jumps: Iterator[float]) -> None:
+    The clock that items are timed by goes on in sleep, as it does on Windows.
+    """
+
+    def __init__(self, jumps: Iterator[float], hours: Hours | None = None) -> None:
         self._jumps = jumps
+        self._hours = hours
 
     def jumped(self) -> float:
-        return next(self._jumps, 0.0)
+        jump = next(self._jumps, 0.0)
+        if jump and self._hours is not None:
+            self._hours.add()
+        return jump
 
 
 def test_an_item_in_which_the_machine_slept_is_done_again_and_committed_once(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Before and after each try: the second item's first try is the one that is slept through.
-    jumps = iter([0.0, 0.0, 0.0, 3600.0, 0.0, 0.0])
-    monkeypatch.setattr(runner, "JumpClock", lambda: _Jumps(jumps))
+    # Before each item and after each try: the second item's first try is slept through, and the time before the third.
+    jumps = _Jumps(iter([0.0, 0.0, 0.0, 3600.0, 0.0, 3600.0, 0.0]), Hours(monkeypatch))
+    monkeypatch.setattr(runner, "JumpClock", lambda: jumps)
     end = sitting.run(text_items(3))
     assert (end.cause, end.done) == ("done", 3)
     assert sitting.sink.positions == [0, 1, 2]
     (warned,) = sitting.warnings
     assert "3600 s at item k1; it is done again" in warned.message
+    assert max(sitting.sink.elapsed) < 3600
 
 
 def test_a_clock_that_jumps_all_the_time_does_not_keep_a_run_from_ending(
@@ -123,6 +138,23 @@ def test_an_answer_past_its_time_is_kept_as_far_as_it_went_and_counts_as_capped(
     assert result.timing is not None
     assert result.timing.output_tokens < 400
     assert (end.done, end.capped) == (1, 1)
+
+
+def test_a_prompt_that_only_the_devices_own_stack_finds_too_long_does_not_fit_and_ends_no_run(
+    sitting: Sitting, patched_runtime: Callable[[str], Runtime]
+) -> None:
+    """Ryzen AI's limit of prompts (lemonade#34) is in no graph here: a worker that raises its message stands for it."""
+    sitting.runtime = patched_runtime("""
+inner = w['Engine'].generate
+def generate(self, prompt, *args, **more):
+    if prompt.startswith('1 2 3'):
+        raise RuntimeError("Prompt tokens (2001) cannot be greater than the model's max prompt length (2000)")
+    return inner(self, prompt, *args, **more)
+w['Engine'].generate = generate
+""")
+    end = sitting.run(text_items(7))
+    assert (end.cause, end.missing) == ("incomplete", 7)
+    assert all(result.cause.startswith("does_not_fit: ") for result in sitting.sink.results)
 
 
 def test_the_smoke_test_and_the_machine_are_part_of_the_conditions(sitting: Sitting) -> None:
@@ -212,12 +244,51 @@ def test_fast_mode_goes_on_with_a_new_worker_after_a_kill(sitting: Sitting) -> N
     end = sitting.run(_choices(5), settings={"timing": "fast"}, emit=emit)
     assert (end.cause, end.done, end.restarts) == ("done", 5, 1)
     assert sitting.sink.positions == [0, 1, 2, 3, 4]
+    # Nobody kills itself with SIGKILL: the new worker may rewind. On Windows a kill looks like a crash.
+    assert os.name == "nt" or {result.method for result in sitting.sink.results} == {"kept_prefix"}
+
+
+def test_a_group_whose_beginning_is_refused_is_asked_in_the_standard_way_and_told_once(
+    sitting: Sitting, patched_runtime: Callable[[str], Runtime]
+) -> None:
+    sitting.runtime = patched_runtime("""
+inner = w['Engine'].share
+def share(self, prompts, choices, compare):
+    if not compare:
+        raise RuntimeError('a prompt of the group cannot be tokenised')
+    return inner(self, prompts, choices, compare)
+w['Engine'].share = share
+""")
+    end = sitting.run(_groups(), settings={"timing": "fast"})
+    assert (end.cause, end.done, end.missing) == ("done", 6, 0)
+    assert not {result.method for result in sitting.sink.results} & {"kept_prefix"}
+    (warned,) = sitting.warnings
+    assert "cannot be tokenised" in warned.message
+
+
+def test_a_stack_that_crashes_in_fast_mode_goes_on_in_standard_mode_and_the_conditions_say_so(
+    sitting: Sitting, patched_runtime: Callable[[str], Runtime]
+) -> None:
+    sitting.runtime = patched_runtime("""
+inner = w['Engine'].choice
+def choice(self, prompts, choices, fast):
+    if fast and '4 plus one' in prompts[0]:
+        os.abort()
+    return inner(self, prompts, choices, fast)
+w['Engine'].choice = choice
+""")
+    end = sitting.run(_choices(6), settings={"timing": "fast"})
+    assert (end.cause, end.done, end.restarts) == ("done", 6, 1)
+    first, then = sitting.sink.stored
+    assert (first.timing, then.timing) == ("fast", "standard")
+    assert "off from item c4 on" in then.fast_probe
+    methods = [result.method for result in sitting.sink.results]
+    assert methods[:4] == ["kept_prefix"] * 4
+    assert "kept_prefix" not in methods[4:]
 
 
 def test_each_group_keeps_its_own_beginning(sitting: Sitting) -> None:
-    items = [*_choices(3, "birds. "), *_choices(3, "fish. ")]
-    items = [RunItem(n, f"{item.category}{item.key}", item.category, {}, item.request) for n, item in enumerate(items)]
-    end = sitting.run(items, settings={"timing": "fast"})
+    end = sitting.run(_groups(), settings={"timing": "fast"})
     assert (end.cause, end.done) == ("done", 6)
     assert {r.method for r in sitting.sink.results} == {"kept_prefix"}
 

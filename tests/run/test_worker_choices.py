@@ -47,6 +47,23 @@ def generator(self, length):
     return Once(inner), params
 w['Engine']._generator = generator
 """
+ONE_GENERATOR = """
+real, alive = w['Engine']._generator, []
+class Only:
+    def __init__(self, inner):
+        self._inner = inner
+        alive.append(1)
+    def __del__(self):
+        alive.pop()
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+def generator(self, length):
+    inner, params = real(self, length)
+    if alive:
+        raise RuntimeError('a second generator')
+    return Only(inner), params
+w['Engine']._generator = generator
+"""
 _FORGETS = """
 real = w['Engine']._generator
 class Forgets:
@@ -131,6 +148,36 @@ def test_a_graph_of_last_rows_gives_the_same_sums_by_a_way_that_is_recorded(
     assert many.logprobs == pytest.approx(expected.logprobs, abs=0.05)
     assert (many.picked, many.greedy, many.choice_ids) == (expected.picked, expected.greedy, expected.choice_ids)
     assert one.logprobs == worker.choice(_ONE).logprobs
+
+
+@pytest.mark.parametrize("source", ["", LAST_ROW_ONLY], ids=["all rows", "last row only"])
+@pytest.mark.parametrize("fresh_only", [False, True])
+def test_no_way_of_scoring_has_two_generators_at_once(
+    patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load, source: str, fresh_only: bool
+) -> None:
+    request = dataclasses.replace(load_request(model_dir), fresh_only=fresh_only)
+    one, many, own = _ask(patched_runtime(source + ONE_GENERATOR), request, _ONE, _MANY, _OWN)
+    assert many.method == ("all_rows" if not source else "fresh" if fresh_only else "token_by_token")
+    assert one.method == own.method == "last_logits"
+
+
+def test_what_choices_begin_with_is_read_once_where_every_prefix_takes_a_generator(
+    patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
+) -> None:
+    passes = "print('a pass', file=sys.stderr, flush=True)"
+    source = f"""
+real_forward = w['Engine']._forward
+def forward(self, *args):
+    {passes}
+    return real_forward(self, *args)
+w['Engine']._forward = forward
+"""
+    with WorkerProcess(patched_runtime(LAST_ROW_ONLY + source)) as process:
+        process.load(dataclasses.replace(load_request(model_dir), fresh_only=True))
+        assert process.choice(dataclasses.replace(_MANY, choices=(" two and two", " two and nine"))).method == "fresh"
+        process.close()
+        # The prompt, then with " two" and with " two and".
+        assert process.stderr_tail.count("a pass") == 3
 
 
 @pytest.mark.parametrize("cannot", ["raise RuntimeError('not here')", "pass"], ids=["refused", "does nothing"])

@@ -9,7 +9,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mince_gui.run.memory import MemoryWatch, resident_bytes
+from mince_gui.run.guards.memory import MemoryWatch, resident_bytes
 
 MIB = 1 << 20
 _FIRST = st.lists(st.integers(1, 4000 * MIB), min_size=8, max_size=8)

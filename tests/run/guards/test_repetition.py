@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mince_gui.run.repetition import one_token_only, repeating
+from mince_gui.run.guards.repetition import one_token_only, repeating
 
 _TOKENS = st.integers(0, 9)
 

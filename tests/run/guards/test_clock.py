@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mince_gui.run.clock import Clocks, JumpClock, read_clocks
+from mince_gui.run.guards.clock import Clocks, JumpClock, read_clocks
 
 _SECONDS = st.floats(0, 1e5)
 

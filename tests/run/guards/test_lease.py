@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from mince_gui.base.errors import MinceError, UsageError
-from mince_gui.run import lease
-from mince_gui.run.lease import DeviceBusyError, holder, leases
+from mince_gui.run.guards import lease
+from mince_gui.run.guards.lease import DeviceBusyError, holder, leases
 
 _HOLD = """
 import subprocess, sys
 from pathlib import Path
-from mince_gui.run.lease import DeviceBusyError, leases
+from mince_gui.run.guards.lease import DeviceBusyError, leases
 folder, name, *devices = sys.argv[1:]
 try:
     with leases(Path(folder), devices, name):

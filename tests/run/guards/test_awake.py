@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mince_gui.run import awake as module
-from mince_gui.run.awake import _held_by_windows, awake
+from mince_gui.run.guards import awake as module
+from mince_gui.run.guards.awake import _held_by_windows, awake
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="systemd-inhibit is of Linux")
 
@@ -60,7 +60,7 @@ def test_a_failure_inside_lets_the_machine_sleep_again(inhibit: Path) -> None:
 
 @linux
 def test_a_killed_runner_leaves_nothing_behind(inhibit: Path) -> None:
-    source = "from mince_gui.run.awake import awake\nwith awake() as words: print(words, flush=True); input()"
+    source = "from mince_gui.run.guards.awake import awake\nwith awake() as words: print(words, flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as runner:
