@@ -240,8 +240,7 @@ class _Run:
 
     def _look(self, items: Sequence[RunItem], sleep: str) -> None:
         """What has to be known before the first item: told to the user, and stored with the run."""
-        up = self._ready()
-        look = self._crew.first_look(up, items[0].request.prompt)
+        up, look = self._looked(items[0].request.prompt)
         fast = Probe(False, "")
         if self._settings.timing == "fast":
             self._progress("probing fast mode")
@@ -260,6 +259,19 @@ class _Run:
         left = estimate([item.request for item in items], look.smoke, timing=conditions.timing)
         self._progress(f"{len(items):,} items: {left.words}", lasting=True)
         self._since = time.perf_counter()
+
+    def _looked(self, prompt: str) -> tuple[Up, FirstLook]:
+        """A worker that was looked at; once more with a new one where the first died of it, as with an item."""
+        try:
+            up = self._ready()
+            return up, self._crew.first_look(up, prompt)
+        except OverError as exc:
+            if exc.cause not in ("crashed", "hung"):
+                raise
+            self._drop_worker()
+            self._emit(Warned("The worker was lost before the first item; it is tried again.", exc.message))
+        up = self._ready()
+        return up, self._crew.first_look(up, prompt)
 
     def _leave_fast_mode(self, item: RunItem, lost: Outcome) -> None:
         """The rest in standard mode: the conditions say so, since times of two modes make no speedup."""

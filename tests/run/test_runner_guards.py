@@ -182,6 +182,35 @@ w['Engine'].generate = generate
     assert not sitting.sink.results
 
 
+def test_a_worker_that_dies_before_the_first_item_is_replaced_once(
+    sitting: Sitting, patched_runtime: Callable[[str], Runtime], tmp_path: Path
+) -> None:
+    died = tmp_path / "died"
+    sitting.runtime = patched_runtime(f"""
+inner = w['Engine'].generate
+def generate(self, *args, **more):
+    if not os.path.exists({str(died)!r}):
+        open({str(died)!r}, 'w').close()
+        os.abort()
+    return inner(self, *args, **more)
+w['Engine'].generate = generate
+""")
+    end = sitting.run(text_items(2))
+    assert (end.cause, end.done, end.restarts) == ("done", 2, 1)
+    (warned,) = sitting.warnings
+    assert "lost before the first item" in warned.message
+    assert "smoke test" in warned.detail
+
+
+def test_a_worker_that_always_dies_before_the_first_item_ends_the_run_with_why(
+    sitting: Sitting, patched_runtime: Callable[[str], Runtime]
+) -> None:
+    sitting.runtime = patched_runtime("w['Engine'].generate = lambda self, *args, **more: os.abort()")
+    end = sitting.run(text_items(2))
+    assert (end.cause, end.done, end.restarts) == ("crashed", 0, 1)
+    assert "smoke test" in end.detail
+
+
 def test_the_time_a_run_will_take_is_told_before_its_first_item(sitting: Sitting) -> None:
     sitting.run(text_items(2))
     first = next(at for at, event in enumerate(sitting.events) if isinstance(event, ItemDone))
