@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import signal
 import sys
@@ -57,6 +58,20 @@ def workspace_option(command: F) -> F:
 def json_option(command: F) -> F:
     """--json: one JSON object on stdout."""
     return click.option("--json", "as_json", is_flag=True, callback=_as_json, help="Print one JSON object.")(command)
+
+
+class Amount(click.FloatRange):
+    """A finite number in a range: click itself lets "nan" and "inf" through."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no amount.", param, ctx)
+        return number
+
+
+AMOUNT = Amount(0, min_open=True)
+"""The type of options that take an amount of something, above 0."""
 
 
 def print_json(value: object) -> None:

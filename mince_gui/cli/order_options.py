@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,23 +9,12 @@ from typing import Any, TypeVar
 import click
 
 from mince_gui.app.run import RunOrder
+from mince_gui.cli.console import AMOUNT
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _GIGABYTE = 1e9
 
-
-class _Amount(click.FloatRange):
-    """A finite number above 0: click itself lets "nan" and "inf" through."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value} is no amount.", param, ctx)
-        return number
-
-
-_AMOUNT = _Amount(0, min_open=True)
 
 _OPTIONS = (
     click.option("--task", help="The task, where the benchmark has several (GSM8K: gsm8k_cot, ...)."),
@@ -47,13 +35,13 @@ _OPTIONS = (
     click.option("--max-new-tokens", type=click.IntRange(1), help="Cap of generated tokens (default: the task's)."),
     click.option(
         "--max-item-seconds",
-        type=_AMOUNT,
+        type=AMOUNT,
         metavar="S",
         help="Cut an answer that takes longer (default: no limit).",
     ),
     click.option(
         "--worker-memory",
-        type=_AMOUNT,
+        type=AMOUNT,
         metavar="GB",
         help="Replace the worker between two items once it has more memory.",
     ),

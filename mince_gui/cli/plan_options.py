@@ -7,6 +7,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from mince_gui.cli.console import AMOUNT, Amount
 from mince_gui.sizing.types import Method
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,13 +39,12 @@ def _numbers(value: str | None, kind: Callable[[str], Any], wanted: str) -> tupl
 
 def plan_options(command: F) -> F:
     """--step, --sizes, --draws, --tau, --quantile, --method, --seed; the command adds its own --worst."""
-    above_zero = click.FloatRange(0, min_open=True)
-    share = click.FloatRange(0, 1, min_open=True, max_open=True)
+    share = Amount(0, 1, min_open=True, max_open=True)
     options = (
         click.option("--step", type=click.IntRange(1), help="Step of the candidate sizes (default: the benchmark's)."),
         click.option("--sizes", callback=sizes, help="Explicit candidate sizes, with commas."),
         click.option("--draws", type=click.IntRange(100), default=10_000, show_default=True),
-        click.option("--tau", type=above_zero, default=1.0, show_default=True, help="pp per step."),
+        click.option("--tau", type=AMOUNT, default=1.0, show_default=True, help="pp per step."),
         click.option("--quantile", type=share, default=0.95, show_default=True),
         click.option("--method", type=click.Choice(get_args(Method)), default="auto", show_default=True),
         click.option("--seed", type=click.IntRange(0), default=42, show_default=True),

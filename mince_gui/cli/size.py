@@ -8,7 +8,15 @@ from typing import get_args
 import click
 
 from mince_gui.app.size import SizeQuestion, size
-from mince_gui.cli.console import LiveLine, cancel_on_interrupt, json_option, print_json, table, workspace_option
+from mince_gui.cli.console import (
+    AMOUNT,
+    LiveLine,
+    cancel_on_interrupt,
+    json_option,
+    print_json,
+    table,
+    workspace_option,
+)
 from mince_gui.cli.plan_options import names, plan_options
 from mince_gui.report.format import pp, seconds
 from mince_gui.sizing.types import Bound, Method, SizingResult, Worst
@@ -114,11 +122,9 @@ def summary_line(result: SizingResult) -> str:
 @click.option("--models", callback=names, help="The pool, names with commas (default: all not excluded).")
 @plan_options
 @click.option("--worst", type=click.Choice(get_args(Worst)), default="per-model", show_default=True)
-@click.option("--target-p95", type=click.FloatRange(0, min_open=True), help="Also: the smallest n with this bound, pp.")
-@click.option(
-    "--hours", type=click.FloatRange(0, min_open=True), help="Also: the n that fits into the time, its bound."
-)
-@click.option("--seconds-per-item", type=click.FloatRange(0, min_open=True), help="How long one item takes (--hours).")
+@click.option("--target-p95", type=AMOUNT, help="Also: the smallest n with this bound, pp.")
+@click.option("--hours", type=AMOUNT, help="Also: the n that fits into the time, its bound.")
+@click.option("--seconds-per-item", type=AMOUNT, help="How long one item takes (--hours).")
 @workspace_option
 @json_option
 def size_command(

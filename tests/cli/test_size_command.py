@@ -185,3 +185,12 @@ def test_one_model_is_no_models(workspace: Path, capsys: pytest.CaptureFixture[s
     assert "(1 model, rule per-model, exact)" in text
     assert main(["size", "--benchmark", "tiny", "--workspace", str(workspace)]) == 0
     assert "(3 models, rule per-model, exact)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--tau", "--quantile", "--target-p95", "--hours", "--seconds-per-item"])
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_what_is_no_amount_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    assert main(["size", "--benchmark", "tiny", option, value, "--workspace", str(tmp_path)]) == 2
+    assert option in capsys.readouterr().err
