@@ -64,6 +64,7 @@ class Amount(click.FloatRange):
     """A finite number in a range: click itself lets "nan" and "inf" through."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """As click's, which says what is wrong with the option."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is no amount.", param, ctx)
