@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -13,6 +14,8 @@ from mince_gui.base.errors import InputError
 
 _LONGEST_NUMBER = 40
 _DEEPEST = 100
+# An exponent, or more digits than 64 bits surely hold: only such numbers may be read otherwise than `json` reads them.
+_ODD_NUMBER = re.compile(rb"\d[eE]|\d{19}")
 _HOLDING = frozenset({dict, list})
 
 
@@ -38,6 +41,8 @@ def _quickly(raw: bytes) -> Any:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
         return None
+    if _ODD_NUMBER.search(raw) is None:
+        return value
     return None if any(float in map(type, level) for level in _levels(value)) else value
 
 

@@ -102,7 +102,7 @@ def read_pack(path: Path, *, seen_before: bool = False) -> Pack:
         found = {"bytes": len(raw[name]), "sha256": hashlib.sha256(raw[name]).hexdigest()}
         if stated != found:
             raise InputError(f"{path}: {name} is not what the manifest says (size or SHA-256).", _REMEDY)
-    subset = subset_from_json(manifest.object("subset"), f"{path}, subset")
+    subset = subset_from_json(manifest.object("subset"), f"{path}, subset", seen_before=seen_before)
     accepted = manifest.texts("accepted_differences")
     if schema == SCHEMA and "logged" in manifest.body:
         raise manifest.refuse(f"a logged task belongs to pack schema {PACK_SCHEMA}.")

@@ -97,8 +97,11 @@ def subset_to_json(subset: FrozenSubset) -> dict[str, Any]:
     return {**body, "sha256": _self_hash(body)}
 
 
-def subset_from_json(body: Mapping[str, Any], where: str) -> FrozenSubset:
-    """The verified subset of a parsed object; `where` names its file. Raises InputError."""
+def subset_from_json(body: Mapping[str, Any], where: str, *, seen_before: bool = False) -> FrozenSubset:
+    """The verified subset of a parsed object; `where` names its file. Raises InputError.
+
+    `seen_before`: as for `read_pack`, the items of its file were verified, and are not once more.
+    """
     if body.get("kind") != KIND:
         raise InputError(f"{where} is not a subset file.", "Choose a subset file written by mince freeze.")
     fields = Fields(body, where, _REMEDY)
@@ -124,7 +127,8 @@ def subset_from_json(body: Mapping[str, Any], where: str) -> FrozenSubset:
         drift_table=drift_table_from_json(fields),
         tool_version=fields.text("tool_version"),
     )
-    _check_items(subset, fields)
+    if not seen_before:
+        _check_items(subset, fields)
     check_curve(subset.evidence, subset.n, subset.total_items, fields)
     check_pool(subset.evidence, subset.drift_table, fields)
     check_sampler(subset.evidence, subset.sampler, subset.n, subset.total_items, fields)
