@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 from mince_gui.base.canonical import canonical_json, sha256_text
@@ -35,7 +37,17 @@ class Request:
     @property
     def sha256(self) -> str:
         """SHA-256 (hex) of the prompt; of the canonical JSON list of them where every choice has its own."""
-        return sha256_text(canonical_json(list(self.contexts)) if self.contexts else self.prompt)
+        if self.contexts:
+            return sha256_text(canonical_json(list(self.contexts)))
+        # Thousands of items begin alike, with most of their prompt: that is hashed once.
+        begun = _begun(self.prefix if self.prompt.startswith(self.prefix) else "").copy()
+        begun.update(self.prompt.removeprefix(self.prefix).encode("utf-8", "surrogatepass"))
+        return begun.hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _begun(prefix: str) -> hashlib._Hash:
+    return hashlib.sha256(prefix.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True)

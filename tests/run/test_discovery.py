@@ -87,7 +87,7 @@ def test_a_windows_installation_serves_the_environment_of_its_release_only(tmp_p
     env = {"RYZEN_AI_INSTALLATION_PATH": str(tmp_path / "Program Files/RyzenAI/1.8.0")}
     same = _touch(tmp_path / "envs/ryzen-ai-1.8.0/python.exe")
     older = _touch(tmp_path / "envs/ryzen-ai-1.7.1/python.exe")
-    plain = _touch(tmp_path / "envs/work/Scripts/python.exe")
+    plain = _touch(tmp_path / "envs/office/Scripts/python.exe")
     assert provider_library(same, env, windows=True) == library
     assert provider_library(older, env, windows=True) is None
     assert provider_library(plain, env, windows=True) is None
