@@ -20,7 +20,7 @@ from mince_gui.run.protocol import ChoiceRequest, ChoiceResult, GenerateRequest,
 from mince_gui.run.worker import is_trap_length, rest_length, shared_length
 from mince_gui.tasks import get
 from tests.run.conftest import Load
-from tests.run.test_worker_choices import LAST_ROW_ONLY, NO_SECOND_APPEND, ONE_GENERATOR
+from tests.run.stacks import LAST_ROW_ONLY, ONE_GENERATOR, no_rewind, no_second_append
 
 _CHOICES = (" two", " nine")
 _SHOTS = "Which number is the smallest?\nOptions: one, five\nAnswer: one\n\n" * 3
@@ -260,28 +260,12 @@ def test_prompts_that_cannot_be_asked_do_not_spoil_the_others(worker: WorkerProc
 
 # -- stacks that cannot do it ------------------------------------------------------------------------
 
-_NO_REWIND = """
-real = w['Engine']._generator
-class Stuck:
-    def __init__(self, inner):
-        self._inner = inner
-    def rewind_to(self, length):
-        {rewind}
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-def generator(self, length):
-    # Room enough that a rewind which does nothing raises nothing either.
-    inner, params = real(self, 4 * length)
-    return Stuck(inner), params
-w['Engine']._generator = generator
-"""
-
 
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (NO_SECOND_APPEND, "RuntimeError: continuous decoding is not supported"),
-        (_NO_REWIND.format(rewind="raise RuntimeError('not here')"), "RuntimeError: not here"),
+        (no_second_append(), "RuntimeError: continuous decoding is not supported"),
+        (no_rewind("raise RuntimeError('not here')"), "RuntimeError: not here"),
     ],
     ids=["a second append is refused", "rewinding is refused"],
 )
@@ -307,7 +291,7 @@ def test_a_stack_that_refuses_keeps_nothing_says_why_and_scores_in_the_standard_
 def test_a_stack_that_refuses_later_than_the_share_scores_the_items_in_the_standard_way(
     patched_runtime: Callable[[str], Runtime], worker: WorkerProcess, model_dir: Path, load_request: Load
 ) -> None:
-    source = _NO_REWIND.format(rewind="raise RuntimeError('not here')")
+    source = no_rewind("raise RuntimeError('not here')")
     with WorkerProcess(patched_runtime(source)) as process:
         process.load(load_request(model_dir))
         # Nothing is compared, so nothing was rewound.
@@ -320,7 +304,7 @@ def test_a_stack_that_refuses_later_than_the_share_scores_the_items_in_the_stand
 def test_a_rewind_that_does_nothing_is_seen_by_comparing(
     patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
 ) -> None:
-    with WorkerProcess(patched_runtime(_NO_REWIND.format(rewind="pass"))) as process:
+    with WorkerProcess(patched_runtime(no_rewind("pass"))) as process:
         process.load(load_request(model_dir))
         share = _share(process, dataclasses.replace(_SHARE, compare=3))
     assert (share.compared, share.identical) == (3, False)

@@ -29,6 +29,7 @@ from mince_gui.run.guards.clock import JumpClock
 from mince_gui.run.types import Control
 from mince_gui.tasks.types import Answer, Request, Scored
 from tests.run.sittings import Hours, ListSink, Sitting, plain_score, text_items, worker_process
+from tests.run.stacks import LAST_ROW_ONLY, no_second_append
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -425,29 +426,7 @@ def test_a_stack_that_dies_at_the_second_append_is_not_asked_again(
     patched_runtime: Callable[[str], Runtime], sitting: Sitting
 ) -> None:
     """The last rows alone, and a process that aborts where it should refuse: choices are then weighed afresh."""
-    sitting.runtime = patched_runtime("""
-inner = w['Engine']._warm_up
-def warm_up(self):
-    result = inner(self)
-    self._all_rows = False
-    return result
-w['Engine']._warm_up = warm_up
-real = w['Engine']._generator
-class Once:
-    def __init__(self, inner):
-        self._inner, self._used = inner, False
-    def append_tokens(self, ids):
-        if self._used:
-            os.abort()
-        self._used = True
-        self._inner.append_tokens(ids)
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-def generator(self, length):
-    inner, params = real(self, length)
-    return Once(inner), params
-w['Engine']._generator = generator
-""")
+    sitting.runtime = patched_runtime(LAST_ROW_ONLY + no_second_append("os.abort()"))
     request = Request("choice", "Which is more?", choices=(" two and two", " nine"))
     end = sitting.run([RunItem(n, f"k{n}", None, {}, request) for n in range(2)])
     assert (end.cause, end.done, end.missing, end.restarts) == ("done", 2, 0, 1)

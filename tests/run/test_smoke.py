@@ -14,6 +14,7 @@ from mince_gui.base.errors import CancelledError
 from mince_gui.run import Runtime, WorkerProcess, WorkerRefusedError, bundled_runtime
 from mince_gui.run.protocol import LoadRequest
 from mince_gui.run.smoke import smoke_test
+from tests.run.stacks import NAN_LOGITS
 
 Load = Callable[..., LoadRequest]
 Patch = Callable[[str], Runtime]
@@ -85,16 +86,7 @@ def test_a_short_context_gets_shorter_prompts_and_is_not_refused(
 
 
 def test_a_model_without_finite_logits_is_refused(patched_runtime: Patch, model_dir: Path, load_request: Load) -> None:
-    source = """
-names = w['Engine'].generate.__globals__
-inner, calls = names['_last_row'], []
-def last_row(logits):
-    calls.append(1)
-    # The first call is the warm-up's.
-    return inner(logits) * (1.0 if len(calls) == 1 else float('nan'))
-names['_last_row'] = last_row
-"""
-    with WorkerProcess(patched_runtime(source)) as worker:
+    with WorkerProcess(patched_runtime(NAN_LOGITS)) as worker:
         worker.load(load_request(model_dir))
         with pytest.raises(WorkerRefusedError) as caught:
             smoke_test(worker, CancelToken())

@@ -19,6 +19,7 @@ import pytest
 from mince_gui.run import Runtime, WorkerProcess, WorkerRefusedError, read_model_folder
 from mince_gui.run import protocol as wire
 from mince_gui.run.protocol import ChoiceRequest, GenerateRequest, LoadRequest
+from tests.run.stacks import NAN_LOGITS, generators
 
 Load = Callable[..., LoadRequest]
 
@@ -309,16 +310,7 @@ w['Engine']._warm_up = warm_up
 def test_logits_that_are_no_numbers_are_refused_and_give_no_answer(
     patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
 ) -> None:
-    source = """
-names = w['Engine'].choice.__globals__
-inner, calls = names['_last_row'], []
-def last_row(logits):
-    calls.append(1)
-    # The first call is the warm-up's.
-    return inner(logits) * (1.0 if len(calls) == 1 else float('nan'))
-names['_last_row'] = last_row
-"""
-    with WorkerProcess(patched_runtime(source)) as patched:
+    with WorkerProcess(patched_runtime(NAN_LOGITS)) as patched:
         patched.load(load_request(model_dir))
         assert _refusal(lambda: patched.choice(_CHOICE))[0] == "non_finite"
         assert _refusal(lambda: patched.generate(GenerateRequest("1 2 3", (), 5)))[0] == "non_finite"
@@ -329,26 +321,17 @@ def test_logits_that_break_only_after_some_tokens_are_refused_with_the_place(
     patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load, sound: int, places: set[int]
 ) -> None:
     """As an NPU build was reported to do: numbers after the prompt, NaN from the third token on, and text goes on."""
-    source = f"""
-real = w['Engine']._generator
-class Breaks:
-    def __init__(self, inner):
-        self._inner, self._steps = inner, 0
-    def generate_next_token(self):
-        self._steps += 1
-        self._inner.generate_next_token()
-    def get_logits(self):
-        logits = self._inner.get_logits()
-        if self._steps >= {sound}:
-            logits[..., 5] = float('nan')
-        return logits
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-def generator(self, length):
-    inner, params = real(self, length)
-    return Breaks(inner), params
-w['Engine']._generator = generator
-"""
+    source = generators(f"""
+steps = 0
+def generate_next_token(self):
+    self.steps += 1
+    self._inner.generate_next_token()
+def get_logits(self):
+    logits = self._inner.get_logits()
+    if self.steps >= {sound}:
+        logits[..., 5] = float('nan')
+    return logits
+""")
     with WorkerProcess(patched_runtime(source)) as patched:
         patched.load(load_request(model_dir))
         assert len(patched.generate(GenerateRequest("1 2 3", (), sound)).ids) == sound
@@ -362,25 +345,16 @@ def test_every_row_is_looked_at_where_a_broken_one_would_end_the_answer_in_silen
     patched_runtime: Callable[[str], Runtime], model_dir: Path, load_request: Load
 ) -> None:
     """Greedy search takes token 0 of a row of NaN; this folder is made to name it as an end token."""
-    source = """
-real = w['Engine']._generator
-class Counts:
-    def __init__(self, inner):
-        self._inner, self._steps, self._looks = inner, 0, 0
-    def generate_next_token(self):
-        self._steps += 1
-        assert self._looks == self._steps or self._steps < 3
-        self._inner.generate_next_token()
-    def get_logits(self):
-        self._looks += 1
-        return self._inner.get_logits()
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-def generator(self, length):
-    inner, params = real(self, length)
-    return Counts(inner), params
-w['Engine']._generator = generator
-"""
+    source = generators("""
+steps, looks = 0, 0
+def generate_next_token(self):
+    self.steps += 1
+    assert self.looks == self.steps or self.steps < 3
+    self._inner.generate_next_token()
+def get_logits(self):
+    self.looks += 1
+    return self._inner.get_logits()
+""")
     request = load_request(model_dir)
     with WorkerProcess(patched_runtime(source)) as patched:
         patched.load(dataclasses.replace(request, eos_ids=(*request.eos_ids, 0)))

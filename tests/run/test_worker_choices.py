@@ -17,53 +17,12 @@ import pytest
 from mince_gui.run import Runtime, WorkerProcess
 from mince_gui.run.protocol import ChoiceRequest, ChoiceResult
 from tests.run.conftest import Load
+from tests.run.stacks import LAST_ROW_ONLY, ONE_GENERATOR, no_rewind, no_second_append
 
 _PROMPT = "Which number is the largest?\nOptions: two, nine\nAnswer:"
 _ONE = ChoiceRequest((_PROMPT,), (" two", " nine"))
 _MANY = ChoiceRequest((_PROMPT,), (" two", " nine and two", " two and two and nine", " nine"))
 _OWN = ChoiceRequest((_PROMPT, "Which number is the smallest?\nAnswer:"), (" nine", " nine"))
-LAST_ROW_ONLY = """
-inner = w['Engine']._warm_up
-def warm_up(self):
-    result = inner(self)
-    self._all_rows = False
-    return result
-w['Engine']._warm_up = warm_up
-"""
-NO_SECOND_APPEND = """
-real = w['Engine']._generator
-class Once:
-    def __init__(self, inner):
-        self._inner, self._used = inner, False
-    def append_tokens(self, ids):
-        if self._used:
-            raise RuntimeError('continuous decoding is not supported')
-        self._used = True
-        self._inner.append_tokens(ids)
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-def generator(self, length):
-    inner, params = real(self, length)
-    return Once(inner), params
-w['Engine']._generator = generator
-"""
-ONE_GENERATOR = """
-real, alive = w['Engine']._generator, []
-class Only:
-    def __init__(self, inner):
-        self._inner = inner
-        alive.append(1)
-    def __del__(self):
-        alive.pop()
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-def generator(self, length):
-    inner, params = real(self, length)
-    if alive:
-        raise RuntimeError('a second generator')
-    return Only(inner), params
-w['Engine']._generator = generator
-"""
 _FORGETS = """
 real = w['Engine']._generator
 class Forgets:
@@ -128,7 +87,7 @@ def test_sums_are_those_of_plain_onnxruntime_genai(
     ("source", "method"),
     [
         ("", "token_by_token"),
-        (NO_SECOND_APPEND, "fresh"),
+        (no_second_append(), "fresh"),
         (_FORGETS, "fresh"),
     ],
     ids=["appending works", "appending is refused", "appending loses the place"],
@@ -184,21 +143,7 @@ w['Engine']._forward = forward
 def test_a_stack_that_cannot_rewind_reads_the_prompt_again_for_every_choice(
     patched_runtime: Callable[[str], Runtime], worker: WorkerProcess, model_dir: Path, load_request: Load, cannot: str
 ) -> None:
-    source = f"""
-real = w['Engine']._generator
-class Stuck:
-    def __init__(self, inner):
-        self._inner = inner
-    def rewind_to(self, length):
-        {cannot}
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-def generator(self, length):
-    # Room enough that a rewind which does nothing raises nothing either.
-    inner, params = real(self, 4 * length)
-    return Stuck(inner), params
-w['Engine']._generator = generator
-"""
+    source = no_rewind(cannot)
     expected = [worker.choice(_MANY) for _ in range(2)]
     assert expected[0].logprobs == pytest.approx(expected[1].logprobs, abs=1e-4)
     for reply in _ask(patched_runtime(source), load_request(model_dir), _MANY, _MANY):
