@@ -87,7 +87,8 @@ def forecast(workspace: Path, order: RunOrder) -> Forecast:
         def requests() -> Sequence[Request]:
             today = datetime.now().astimezone().date()
             chat = choose_chat(task, model_dir, order.chat_template, today)
-            prompting = Prompting(pack, task, chat, order.system_prompt, order.max_new_tokens)
+            grouped = order.timing == "fast"
+            prompting = Prompting(pack, task, chat, order.system_prompt, order.max_new_tokens, grouped)
             return [item.request for item in prompting.items(items)]
 
         runtime = find_runtime(ws, order.runtime)

@@ -89,8 +89,11 @@ class WorkspaceSink:
             return
 
     def place(self, place: Place) -> None:
-        """Store where it runs, known better by now."""
+        """Store where it runs, known better by now: also that it is where the sitting before ran after all."""
         self._now |= _placed(place)
+        before = self._before or {}
+        if place.device == before.get("device") and "device" not in before.get("changed", ()):
+            self._now["changed"] = [name for name in self._now["changed"] if name != "device"]
         stored_runs.set_conditions(self._ws, self._run_id, self._now)
 
     def control(self) -> Control:

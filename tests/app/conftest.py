@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +30,15 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Walked:
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with the demo's logs, subsets and packs, and no runs."""
+def _prepared_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     workspace = tmp_path_factory.mktemp("prepared")
     prepare(workspace)
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def prepared(_prepared_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with the demo's logs, subsets and packs; of runs only those that tests of the same module made."""
+    workspace = tmp_path_factory.mktemp("module") / "prepared"
+    shutil.copytree(_prepared_once, workspace)
     return workspace

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +17,12 @@ from mince_gui.app.demo import model_dir
 from mince_gui.app.listings import show_run
 from mince_gui.app.prompting import prompting_of
 from mince_gui.app.run import RunOrder, create, execute
+from mince_gui.app.run_sink import WorkspaceSink
 from mince_gui.base.cancel import CancelToken
 from mince_gui.base.errors import UsageError
-from mince_gui.base.events import Event, ItemDone, Progress, Warned
+from mince_gui.base.events import Event, ItemDone, Progress, Warned, ignore
 from mince_gui.base.paths import state_dir
+from mince_gui.run import Place, RunConditions
 from mince_gui.run.guards.lease import DeviceBusyError, leases
 from mince_gui.store import Workspace, runs
 
@@ -143,3 +148,22 @@ def test_fast_mode_asks_the_same_items_group_by_group_and_a_resumed_run_in_the_s
     execute(prepared, orders["fast"], emit=told.append)
     keys = [event.item_key for event in told if isinstance(event, ItemDone)]
     assert keys == [item.key for item in asked["fast"]]
+
+
+def test_a_device_that_shows_itself_again_only_while_it_computes_is_no_change(prepared: Path) -> None:
+    """Some stacks report the CPU until the NPU shows the process: what the watch says then is put in by hand here."""
+    run_id = create(prepared, _order())
+    execute(prepared, run_id)
+    with Workspace(prepared) as ws:
+        conditions = dict(runs.get(ws, run_id).conditions or {})
+        loaded = _conditions(conditions, Place("CPU", False, "not proven"))
+        sink = WorkspaceSink(ws, run_id, {**conditions, "device": "NPU (RyzenAI)"}, ignore, {})
+        sink.conditions(loaded)
+        assert (runs.get(ws, run_id).conditions or {})["changed"] == ["device"]
+        sink.place(Place("NPU (RyzenAI)", True, "proven"))
+        assert (runs.get(ws, run_id).conditions or {})["changed"] == []
+
+
+def _conditions(stored: Mapping[str, Any], place: Place) -> RunConditions:
+    names = {field.name for field in dataclasses.fields(RunConditions)}
+    return RunConditions(place=place, **{name: value for name, value in stored.items() if name in names})

@@ -36,9 +36,6 @@ def workspace(prepared: Path, tmp_path: Path) -> Path:
     """A workspace of its own with the demo's packs and an empty queue."""
     own = tmp_path / "own"
     shutil.copytree(prepared, own)
-    with Workspace(own) as ws, ws.writing() as db:
-        # Tests before this one may have left theirs.
-        db.execute("DELETE FROM runs")
     return own
 
 
