@@ -212,16 +212,9 @@ class WorkerProcess:
         """Token ids of a text; see `request` for the errors."""
         return self._typed(EncodeRequest(text), EncodeResult, cancel=cancel)
 
-    def share(
-        self,
-        request: ShareRequest,
-        *,
-        cancel: CancelToken | None = None,
-        on_note: OnNote | None = None,
-        should_abort: ShouldAbort | None = None,
-    ) -> ShareResult:
+    def share(self, request: ShareRequest, *, cancel: CancelToken | None = None) -> ShareResult:
         """Keep a shared prefix for fast mode; see `request` for the errors."""
-        return self._typed(request, ShareResult, cancel=cancel, on_note=on_note, should_abort=should_abort)
+        return self._typed(request, ShareResult, cancel=cancel)
 
     def devices(self, *, cancel: CancelToken | None = None) -> DevicesResult:
         """Providers and devices that the worker's onnxruntime tells of; see `request` for the errors."""
