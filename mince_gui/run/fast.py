@@ -77,7 +77,8 @@ class FastMode:
             seen.append(result)
         kept = sorted(result.kept for result in seen)
         compared = sum(result.compared for result in seen)
-        words = f"on: bit-identical logits for {compared} prompts of {len(seen)} groups that keep "
+        which = "one group that keeps" if len(seen) == 1 else f"{len(seen)} groups that keep"
+        words = f"on: bit-identical logits for {compared} prompts of {which} "
         words += f"{kept[0]} to {kept[-1]} tokens" if kept[0] != kept[-1] else f"{kept[0]} tokens"
         shifts = [result.trap_shift for result in seen if result.trap_shift is not None]
         if shifts:
