@@ -16,7 +16,8 @@ Stages, each of which starts from the files of the one before and can be run aga
              complete in the scratch folder is skipped, an interrupted one starts again)
   logs       answer both benchmarks with every pool checkpoint in float32, write lm-eval-style logs
   int4       quantise the device checkpoint with onnxruntime-genai's model builder
-  reference  run the INT4 model on both benchmarks with a plain loop; write its logs and ``demo.json``
+  reference  run the INT4 model on both benchmarks with a plain loop; write its logs and ``demo.json``; answer both
+             with its float32 weights too, so that the demo can tell the quantisation delta
   all        everything in this order
 """
 
@@ -130,9 +131,10 @@ def stage_reference(out: Path, scratch: Path) -> None:
     """The INT4 model's own full run and ``demo.json``."""
     import shutil
 
+    from demo_build.answering import answer_all
     from demo_build.lm_eval_logs import Answers, write_logs
     from demo_build.oga_loop import Device
-    from demo_build.plan import DEVICE, RUNS, load_variant, parameters
+    from demo_build.plan import DEVICE, RUNS, UNQUANTISED, load_variant, parameters
 
     benchmark, tokenizer = corpus.read_benchmark(out), _tokenizer(scratch)
     device = Device(out / DEVICE.name)
@@ -150,7 +152,8 @@ def stage_reference(out: Path, scratch: Path) -> None:
         [device.answer(prompt) for prompt in problems],
     )
     seconds = time.monotonic() - started
-    weights = parameters(load_variant(DEVICE, scratch / "runs", tokenizer))
+    model = load_variant(UNQUANTISED, scratch / "runs", tokenizer)
+    weights = parameters(model)
     packages = ("onnxruntime-genai", "onnxruntime", "torch", "transformers", "tokenizers")
     versions = {name: importlib.metadata.version(name) for name in packages}
     shutil.rmtree(out / "reference", ignore_errors=True)
@@ -162,6 +165,17 @@ def stage_reference(out: Path, scratch: Path) -> None:
         DEVICE.stamp,
         {"run": DEVICE.run, "step": DEVICE.step, "parameters": weights, "dtype": "int4"},
     )
+    shutil.rmtree(out / "unquantised", ignore_errors=True)
+    origin = {"run": UNQUANTISED.run, "step": UNQUANTISED.step, "parameters": weights, "dtype": "float32"}
+    before = write_logs(
+        out / "unquantised" / UNQUANTISED.name,
+        UNQUANTISED.name,
+        benchmark,
+        answer_all(model, benchmark, tokenizer),
+        UNQUANTISED.stamp,
+        origin,
+    )
+    print(UNQUANTISED.name, before)
     math_counts = {name: count for name, count in counts.items() if name != "acc"}
     demo = {
         "model": DEVICE.name,

@@ -86,6 +86,8 @@ def prepare(
         model_sha256=digest,
         emit=emit,
     )
+    # The same weights before they were quantised: what the quantisation delta is taken to.
+    import_references(workspace, folder() / "unquantised", kind="shipped with the demo", precision="fp32", emit=emit)
     prepared = []
     for name in BENCHMARKS:
         cancel.check()

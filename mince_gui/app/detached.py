@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mince_gui.app.run import RunOrder, create
+from mince_gui.app.run import RunOrder, create, require_own_answers
 from mince_gui.base.errors import MinceError
 from mince_gui.run.types import Control
 from mince_gui.store import Workspace
@@ -34,8 +34,9 @@ def start(workspace: Path, order: RunOrder) -> str:
 
 
 def resume(workspace: Path, run_id: str) -> None:
-    """Start a runner for a run that was interrupted, stopped or only created."""
+    """Start a runner for a run that was interrupted, stopped or only created. Raises UsageError for any other."""
     with Workspace(workspace) as ws:
+        require_own_answers(stored_runs.get(ws, run_id))
         stored_runs.await_runner(ws, run_id)
         words = ["run", "--resume", run_id, "--workspace", str(ws.folder), "--events", "none"]
         try:

@@ -16,7 +16,7 @@ from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.events import Emit, ignore
 from mince_gui.base.files import write_atomic
 from mince_gui.benchmarks import of_task
-from mince_gui.report.tables import safe_cell
+from mince_gui.report.documents.tables import safe_cell
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
 from mince_gui.store import subsets as stored_subsets

@@ -31,11 +31,11 @@ from mince_gui.tasks.types import Task
 
 RunForm = Literal["lm-eval", "csv"]
 
-# Versions of lm-eval 0.4.13's task files.
-_VERSIONS = {
+VERSIONS = {
     "ifeval": 4.0, "leaderboard_ifeval": 3.0, "gsm8k": 3.0, "gsm8k_cot": 3.0, "gsm8k_cot_zeroshot": 3.0,
     "gsm8k_cot_llama": 4.0, "arc_challenge": 1.0, "mmlu": 1.0,
 }  # fmt: skip
+"""Versions of lm-eval 0.4.13's task files, by which the tasks of our own ask."""
 _RUN_ID = re.compile(r"\d{8}-(\d{1,6}(-[0-9a-f]{0,4})?)?")
 _TEMPERATURE_SAID = ("ifeval", "leaderboard_ifeval", "gsm8k")
 _AFTER_MARK_ALONE = ("gsm8k_cot", "gsm8k_cot_llama")
@@ -224,7 +224,7 @@ def _version(task: Task, name: str) -> float | None:
     if isinstance(task, LoggedTask):
         said = task.definition.tasks[name].task_version
         return float(said) if said.replace(".", "", 1).isdecimal() else None
-    return _VERSIONS.get("mmlu" if name.startswith("mmlu_") else name)
+    return VERSIONS.get("mmlu" if name.startswith("mmlu_") else name)
 
 
 def _config(task: Task, name: str, shots: int | None) -> dict[str, Any]:

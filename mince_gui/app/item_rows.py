@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from mince_gui.report.tables import safe_cell
+from mince_gui.report.documents.tables import safe_cell
 from mince_gui.store.runs import StoredItem
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from mince_gui.base.errors import InputError
@@ -45,9 +46,18 @@ def show_run(workspace: Path, run_id: str) -> tuple[StoredRun, list[StoredItem]]
         return run, stored_runs.items(ws, run.run_id)
 
 
-def delete_run(workspace: Path, run_id: str) -> str:
-    """Delete a run; returns its whole id. Raises UsageError while it is going on."""
+@dataclass(frozen=True)
+class Deleted:
+    """A run that is gone, and the runs that were scored from its answers: they hold these themselves, and stay."""
+
+    run_id: str
+    rescored: tuple[str, ...]
+
+
+def delete_run(workspace: Path, run_id: str) -> Deleted:
+    """Delete a run. Raises UsageError while it is going on."""
     with Workspace(workspace) as ws:
         run = stored_runs.get(ws, run_id)
+        rescored = tuple(other.run_id for other in stored_runs.runs(ws) if other.rescored_of == run.run_id)
         stored_runs.delete(ws, run.run_id)
-        return run.run_id
+        return Deleted(run.run_id, rescored)

@@ -1,29 +1,31 @@
-"""Stored full-benchmark scores: imported or typed in."""
+"""Full-benchmark scores to hold runs against: imported, typed in, or published."""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import datetime
 import math
-from collections.abc import Mapping
-from datetime import date
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mince_gui.app.reference_facts import from_log, from_results, identity
+from mince_gui.app.score_units import Unit, percent_given
 from mince_gui.app.stream import stream
-from mince_gui.base.canonical import canonical_json
 from mince_gui.base.errors import InputError, UsageError
 from mince_gui.base.events import Emit, ignore
-from mince_gui.benchmarks import of_task
+from mince_gui.benchmarks import BENCHMARKS, of_task
 from mince_gui.logs import detect, read
+from mince_gui.logs.lm_eval.results import Results
 from mince_gui.logs.types import PerItemLog
+from mince_gui.report.published import published
 from mince_gui.report.types import Ratio, Reference, ReferenceKind
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
 from mince_gui.store import references as stored_references
 
-
-def _identity(*parts: object) -> str:
-    return hashlib.sha256(canonical_json([str(part) for part in parts]).encode()).hexdigest()[:8]
+CHAT_USES = ("applied", "none")
+"""Whether prompts went through the model's chat template."""
+_DAY = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
 
 def typed_in(
@@ -35,69 +37,91 @@ def typed_in(
     source: str,
     on: str | None = None,
     precision: str = "",
+    task: str = "",
+    task_version: str = "",
+    few_shot: int | None = None,
+    lm_eval_version: str = "",
+    chat_template: str = "",
+    runtime: str = "",
+    device: str = "",
+    machine: str = "",
+    seconds: float | None = None,
+    note: str = "",
+    unit: Unit | None = None,
 ) -> Reference:
-    """Store scores that somebody read elsewhere, in percent per metric.
+    """Store scores that somebody read elsewhere, per metric in percent, or in shares with `unit` "share".
 
-    Raises UsageError for an unknown metric and for a score outside 0..100.
+    `on` is the day of the measurement ("2026-03-01", "2026-03" or "2026"; None = today), `seconds` its wall clock on
+    `machine`. What is not known stays "" or None. Raises UsageError for an unknown metric, for a score that is out of
+    range or may be a share as well as a percentage, for a date that is none, and for another benchmark's task.
     """
     with Workspace(workspace) as ws:
         known = stored_logs.known_benchmark(ws, benchmark)
         names = [metric.name for metric in known.metrics]
         if not scores:
             raise UsageError("A reference needs at least one score.", "Add --metric NAME=PERCENT.")
-        for name, percent in scores.items():
+        for name in scores:
             if names and name not in names:
                 raise UsageError(f"{known.title} has no metric '{name}'.", f"It has: {', '.join(names)}.")
-            if not 0.0 <= percent <= 100.0:
-                raise UsageError(f"{name}={percent} is no percentage.", "Scores are in percent, 0 to 100.")
+        percents = {name: percent_given(name, value, unit) for name, value in scores.items()}
+        for what, text in (("model", model), ("source", source)):
+            if not text.strip():
+                raise UsageError(f"A reference needs a {what}.", f"Name it: --{what} TEXT")
+        if task and of_task(task).name != known.name and of_task(task).name in BENCHMARKS:
+            raise UsageError(f"{task} is a task of {of_task(task).title}, not of {known.title}.", "Check --task.")
+        if chat_template not in ("", *CHAT_USES):
+            raise UsageError(f"'{chat_template}' is no use of a chat template.", f"Say {' or '.join(CHAT_USES)}.")
+        if few_shot is not None and few_shot < 0:
+            raise UsageError(f"{few_shot} is no number of examples.", "Say 0 or more with --few-shot.")
+        if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+            raise UsageError(f"{seconds:g} seconds is no wall clock.", "Say more than 0 with --seconds.")
+        if seconds is not None and not machine.strip():
+            raise UsageError("A wall clock means nothing without its machine.", "Add --machine NAME.")
         total = known.total_items or max(
             (stored.total_items or stored.items for stored in stored_logs.listing(ws, known.name)), default=0
         )
         if not total:
             raise UsageError(f"The size of {known.title} is not known.", "Import its logs first.")
-        # Only the percentage is known, and no count is invented for it.
-        metrics = {name: Ratio(percent, 100.0, total) for name, percent in scores.items()}
         reference = Reference(
-            reference_id=f"typed-{_identity(known.name, model, dict(scores), source)}",
+            reference_id=f"typed-{identity(known.name, model, percents, source, precision)}",
             kind="typed in",
             benchmark=known.name,
             model=model,
-            metrics=metrics,
+            # Only the percentage is known, and no count is invented for it.
+            metrics={name: Ratio(percent, 100.0, total) for name, percent in percents.items()},
             source=source,
-            date=on or date.today().isoformat(),  # noqa: DTZ011 - the user's own day
+            date=_date(on),
             precision=precision,
-            note="aggregate scores only",
+            note=note or "aggregate scores only",
+            task=task,
+            task_version=task_version,
+            few_shot=few_shot,
+            lm_eval_version=lm_eval_version,
+            chat_template=chat_template,
+            runtime=runtime,
+            device=device,
+            machine=machine,
+            wall_seconds=seconds,
         )
         stored_references.add(ws, reference)
         return reference
 
 
-def from_log(
-    log: PerItemLog, kind: ReferenceKind, *, model: str | None = None, precision: str = "", model_sha256: str = ""
-) -> Reference:
-    """A per-item log as a reference, with its rows, so that paired work is possible."""
-    metrics = {}
-    rows: dict[str, dict[str, tuple[float, float]]] = {}
-    for metric in log.metrics:
-        passed, trials = log.passed[metric].tolist(), log.trials[metric].tolist()
-        have = [(key, p, t) for key, p, t in zip(log.keys, passed, trials, strict=True) if not math.isnan(t)]
-        metrics[metric] = Ratio(sum(p for _, p, _ in have), sum(t for _, _, t in have), len(have))
-        for key, p, t in have:
-            rows.setdefault(key, {})[metric] = (p, t)
-    return Reference(
-        reference_id=f"log-{_identity(log.benchmark.name, model or log.model, precision, log.task, rows)}",
-        kind=kind,
-        benchmark=log.benchmark.name,
-        model=model or log.model,
-        metrics=metrics,
-        source=f"{log.source} (lm-eval {log.meta.get('lm_eval_version', 'version unknown')})",
-        date=log.timestamp,
-        precision=precision,
-        task=log.task,
-        model_sha256=model_sha256,
-        rows=rows,
-        note="per-item outcomes",
-    )
+def _date(on: str | None) -> str:
+    """The day, month or year as given. Raises UsageError for what is none, or lies ahead."""
+    today = datetime.date.today()  # noqa: DTZ011 - the user's own day
+    if on is None:
+        return today.isoformat()
+    no_date = UsageError(f"'{on}' is no date.", "Write it as 2026-03-01, 2026-03 or 2026.")
+    if not _DAY.fullmatch(on):
+        raise no_date
+    try:
+        day = datetime.date.fromisoformat(f"{on}-01-01"[:10])
+    except ValueError:
+        raise no_date from None
+    if day > today:
+        raise UsageError(f"{on} has not come yet.", "Say when the scores were measured.")
+    return on
 
 
 def import_references(
@@ -108,35 +132,46 @@ def import_references(
     precision: str = "",
     kind: ReferenceKind = "imported",
     model_sha256: str = "",
+    unit: Unit | None = None,
     emit: Emit = ignore,
 ) -> list[Reference]:
     """Store full-benchmark logs (per-item, or an lm-eval results file alone) as references.
 
     `model` is the name of the model whose runs they are held against, `model_sha256` the hash of the model folder
-    that made them, where that is known. Raises InputError for a log that
-    sizing would refuse too: a score of a part, or of answers that were not read, is no reference.
+    that made them, where that is known. `unit` says what the scores of a results file are where lm-eval's shares of 1
+    are not meant. Raises InputError for a log that sizing would refuse too: a score of a part, or of answers that were
+    not read, is no reference.
     """
     if not path.exists():
         raise InputError(f"{path} does not exist.", "Name a folder of logs or a results_*.json.")
     with stream(emit, "reference", detail=str(path)), Workspace(workspace) as ws:
         if path.is_file() and path.suffix == ".json" and path.name.startswith("results"):
-            references = _from_results(path, model, precision)
+            references = from_results(path, model=model, precision=precision, unit=unit)
         else:
-            references = []
-            everything = detect([path]).found
-            if model is not None and len({found.model for found in everything}) > 1:
-                raise InputError(
-                    f"--model names one model, but {path} holds logs of several.", "Import them one by one."
-                )
-            for found in everything:
-                log = read(found)
-                for check in log.checks:
-                    if check.severity == "refusal":
-                        raise InputError(
-                            f"{log.model} · {log.benchmark.title} is no reference: {check.message}",
-                            "A reference needs a sound log of the full benchmark.",
+            with detect([path]) as detection:
+                _require_one_model(model, [found.model for found in detection.found], str(path))
+                references = []
+                for found in detection.found:
+                    log = read(found)
+                    _require_sound(log)
+                    references.append(
+                        from_log(
+                            log,
+                            kind,
+                            results=found.results_file,
+                            model=model,
+                            precision=precision,
+                            model_sha256=model_sha256,
                         )
-                references.append(from_log(log, kind, model=model, precision=precision, model_sha256=model_sha256))
+                    )
+            if not references and path.is_dir():
+                files = sorted(path.rglob("results_*.json"))
+                _require_one_model(
+                    model, [Results.load(file).model_name or str(file.parent) for file in files], str(path)
+                )
+                references = [
+                    one for file in files for one in from_results(file, model=model, precision=precision, unit=unit)
+                ]
         if not references:
             raise InputError(f"{path} holds no full-benchmark scores.", "Give lm-eval output, or type the scores in.")
         for reference in references:
@@ -144,51 +179,83 @@ def import_references(
         return references
 
 
-def _from_results(path: Path, model: str | None, precision: str) -> list[Reference]:
-    """Aggregates of an lm-eval results file, for the benchmarks that are known by name."""
-    try:
-        body = json.loads(path.read_text(encoding="utf-8-sig"))
-        tasks = {task: dict(values) for task, values in dict(body["results"]).items()}
-        counts = dict(body.get("n-samples") or {})
-    except (ValueError, KeyError, TypeError, OSError) as exc:
-        raise InputError(f"{path} is no lm-eval results file: {exc}.", "Give results_*.json.") from exc
-    references = []
-    for task, values in tasks.items():
-        known = stored_logs.benchmark_of("mmlu" if task == "mmlu" else of_task(task).name)
-        if known.total_items is None or (known.name == "mmlu" and task != "mmlu"):
-            continue
-        count = counts.get(task)
-        sampled = count.get("effective") if isinstance(count, dict) else None
-        if isinstance(sampled, int) and sampled < known.total_items:
-            raise InputError(
-                f"{path}: {task} was scored on {sampled} of {known.total_items} items.",
-                "A reference needs the full benchmark.",
-            )
-        metrics = {}
-        for metric in known.metrics:
-            value = values.get(metric.name, values.get(f"{metric.name},none"))
-            if isinstance(value, int | float) and 0.0 <= value <= 1.0:
-                metrics[metric.name] = Ratio(value * known.total_items, float(known.total_items), known.total_items)
-        if metrics:
-            name = model or str(body.get("model_name") or path.parent.name)
-            references.append(
-                Reference(
-                    reference_id=f"results-{_identity(known.name, name, precision, path.name, values)}",
-                    kind="imported",
-                    benchmark=known.name,
-                    model=name,
-                    metrics=metrics,
-                    source=f"{path.name} (lm-eval {body.get('lm_eval_version', 'version unknown')})",
-                    date=str(body.get("date", "")),
-                    precision=precision,
-                    task=task,
-                    note="aggregate scores only",
-                )
-            )
-    return references
+def import_stored_logs(
+    workspace: Path, logged: str, *, benchmark: str | None = None, model: str | None = None, precision: str = ""
+) -> list[Reference]:
+    """Store as references what logs of the workspace say of the model `logged`: its newest log of each benchmark.
 
-
-def listing(workspace: Path) -> list[Reference]:
-    """Every stored reference."""
+    `benchmark` takes that one alone; `model` is the name of the model whose runs they are held against. Raises
+    UsageError where there is no such log, InputError for one that is no sound log of the full benchmark.
+    """
     with Workspace(workspace) as ws:
-        return stored_references.listing(ws)
+        newest: dict[str, int] = {}
+        for stored in stored_logs.listing(ws, benchmark):
+            if stored.model.lower() == logged.lower():
+                newest.setdefault(stored.benchmark, stored.log_id)
+        if not newest:
+            raise UsageError(f"The workspace has no log of '{logged}'.", "`mince logs` lists them.")
+        references = []
+        for log_id in newest.values():
+            log = stored_logs.load(ws, log_id)
+            _require_sound(log)
+            references.append(from_log(log, "imported", model=model, precision=precision))
+        for reference in references:
+            stored_references.add(ws, reference)
+        return references
+
+
+def _require_one_model(model: str | None, found: Sequence[str], where: str) -> None:
+    if model is not None and len(set(found)) > 1:
+        raise InputError(f"--model names one model, but {where} holds logs of several.", "Import them one by one.")
+
+
+def _require_sound(log: PerItemLog) -> None:
+    for check in log.checks:
+        if check.severity == "refusal":
+            raise InputError(
+                f"{log.model} · {log.benchmark.title} is no reference: {check.message}",
+                "A reference needs a sound log of the full benchmark.",
+            )
+
+
+def listing(workspace: Path, benchmark: str | None = None) -> list[Reference]:
+    """Every reference, of one benchmark or of all: the stored ones, newest first, then those that are published.
+
+    Raises UsageError for an unknown benchmark.
+    """
+    with Workspace(workspace) as ws:
+        name = None if benchmark is None else stored_logs.known_benchmark(ws, benchmark).name
+        return every(ws, name)
+
+
+def every(ws: Workspace, benchmark: str | None = None) -> list[Reference]:
+    """As `listing`, in an open workspace and by the benchmark's own name."""
+    return [*stored_references.listing(ws, benchmark), *published(benchmark)]
+
+
+def get(ws: Workspace, reference_id: str) -> Reference:
+    """One reference, stored or published. Raises UsageError for an unknown id."""
+    shipped = next((one for one in published() if one.reference_id == reference_id), None)
+    return shipped or stored_references.get(ws, reference_id)
+
+
+def show(workspace: Path, reference_id: str) -> Reference:
+    """One reference, stored or published. Raises UsageError for an unknown id."""
+    with Workspace(workspace) as ws:
+        return get(ws, reference_id)
+
+
+def remove(workspace: Path, reference_id: str) -> Reference:
+    """Take a stored reference out of the workspace and return what it was. Raises UsageError for an unknown id.
+
+    Published references ship with the program and cannot be removed.
+    """
+    with Workspace(workspace) as ws:
+        reference = get(ws, reference_id)
+        if reference.kind == "published":
+            raise UsageError(
+                f"{reference_id} is published and ships with the program.",
+                "A run is held against another one with: mince report RUN --reference ID",
+            )
+        stored_references.remove(ws, reference_id)
+        return reference

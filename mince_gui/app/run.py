@@ -237,6 +237,15 @@ def _there(path: Path, name: str) -> Path:
     return path
 
 
+def require_own_answers(run: StoredRun) -> None:
+    """Raise UsageError for a run that holds another's answers, scored again: it cannot be gone on with."""
+    if run.rescored_of:
+        raise UsageError(
+            f"Run {run.run_id} holds the answers of run {run.rescored_of}, scored again: there is nothing to run.",
+            f"Go on with the run itself: mince run --resume {run.rescored_of}",
+        )
+
+
 def execute(
     workspace: Path, run_id: str, *, emit: Emit = ignore, cancel: CancelToken | None = None, wait: bool = False
 ) -> RunSummary:
@@ -251,6 +260,7 @@ def execute(
     with Workspace(workspace, busy_seconds=BUSY_SECONDS) as ws:
         run = stored_runs.get(ws, run_id)
         run_id = run.run_id
+        require_own_answers(run)
         if run.state == "ended" and run.done == run.plan.items:
             return summarise(ws, run_id)
         stored_runs.take(ws, run_id)

@@ -42,6 +42,12 @@ class ItemsMissingError(MinceError):
     exit_code = 4
 
 
+class LimitError(MinceError):
+    """A limit that was asked for is exceeded."""
+
+    exit_code = 5
+
+
 class CancelledError(MinceError):
     """The user asked for the end; what was committed stays."""
 

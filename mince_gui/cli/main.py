@@ -28,9 +28,11 @@ _COMMANDS = {
     "check-model": ("check_model", "Say what a model folder is, and which runtime can run it."),
     "run": ("run", "Run a model over a subset, or resume a run."),
     "runs": ("runs", "List, show and delete runs."),
+    "rescore": ("rescore", "Score a run's stored answers again, without running the model."),
     "queue": ("queue", "Run models x subsets one after the other: add, list, start, stop, remove, clear."),
     "runtimes": ("runtimes", "List, add, probe and remove runtimes; show this machine's NPU."),
     "reference": ("reference", "Stored full-benchmark scores: import, add, list."),
+    "bundle": ("bundle", "Carry runs between machines: export them to a file, import them."),
     "report": ("report", "Report drift and speedup of a run."),
 }
 

@@ -19,7 +19,8 @@ _ANSWER_SHOWN = 600
 
 
 def _state(run: StoredRun) -> str:
-    return run.cause or run.state if run.state == "ended" else run.state
+    state = run.cause or run.state if run.state == "ended" else run.state
+    return f"{state}, rescored" if run.rescored_of else state
 
 
 @click.group("runs", invoke_without_command=True)
@@ -44,6 +45,8 @@ def runs_group(ctx: click.Context, workspace: Path, as_json: bool) -> None:
                     "missing": run.missing,
                     "state": run.state,
                     "cause": run.cause,
+                    "rescored_of": run.rescored_of or None,
+                    "origin": dict(run.origin) or None,
                 }
                 for run in runs
             ]
@@ -52,6 +55,7 @@ def runs_group(ctx: click.Context, workspace: Path, as_json: bool) -> None:
     if not runs:
         click.echo("No runs yet. Start one: mince run --model DIR --subset NAME")
         return
+    elsewhere = any(run.origin for run in runs)
     rows = [
         (
             run.run_id,
@@ -61,10 +65,12 @@ def runs_group(ctx: click.Context, workspace: Path, as_json: bool) -> None:
             f"{run.done}/{run.plan.items}",
             str(run.missing or ""),
             duration(run.elapsed_seconds),
+            *([visible(str(run.origin.get("machine", "")))] if elsewhere else []),
         )
         for run in runs
     ]
-    click.echo(table(("run", "subset", "model", "state", "done", "missing", "time"), rows, left=4))
+    head = ("run", "subset", "model", "state", "done", "missing", "time", *(["made on"] if elsewhere else []))
+    click.echo(table(head, rows, left=4))
 
 
 @runs_group.command("show")
@@ -91,6 +97,8 @@ def runs_show(
             {
                 "run_id": stored.run_id,
                 "state": stored.state,
+                "rescored_of": stored.rescored_of or None,
+                "origin": dict(stored.origin) or None,
                 "conditions": stored.conditions,
                 "asking": asking,
                 "answers": answers.to_json(),
@@ -117,6 +125,8 @@ def runs_show(
         for item in items
     ]
     click.echo(table(("item", "category", "state", "scores", "tokens", "time", "cause"), rows, left=3))
+    if stored.origin:
+        click.echo(visible("made on {machine}, imported {imported_at} from {bundle}".format_map(stored.origin)))
     print_timing(timing)
     print_asking({**machine, **asking}, answers)
 
@@ -146,7 +156,10 @@ def _print_answer(item: StoredItem, *, full: bool) -> None:
 @click.confirmation_option(prompt="Delete the run with all its answers?")
 def runs_delete(run: str, workspace: Path) -> None:
     """Delete a run with its answers."""
-    click.echo(f"{delete_run(workspace, run)} is deleted.")
+    deleted = delete_run(workspace, run)
+    click.echo(f"{deleted.run_id} is deleted.")
+    if deleted.rescored:
+        click.echo(f"Kept, with its answers scored again: {', '.join(deleted.rescored)}")
 
 
 COMMANDS = {"runs": runs_group}

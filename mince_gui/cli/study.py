@@ -17,8 +17,8 @@ from mince_gui.app.study import KINDS, Kind, StudyQuestion, study
 from mince_gui.base.files import write_atomic
 from mince_gui.cli.console import LiveLine, cancel_on_interrupt, json_option, print_json, table, workspace_option
 from mince_gui.cli.plan_options import names, plan_options, taus
+from mince_gui.report.documents.tables import safe_cell
 from mince_gui.report.format import ABSENT, percent, pp
-from mince_gui.report.tables import safe_cell
 from mince_gui.sizing.studies import MOST_OUT, TAUS, Cell, Study, Table
 from mince_gui.sizing.types import Method, Worst
 

@@ -196,7 +196,7 @@ _Entry = tuple[str, IO[bytes] | None, str]
 
 
 def _zip(path: Path) -> Iterator[_Entry]:
-    _check_directory(path)
+    check_directory(path)
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)
@@ -213,7 +213,7 @@ def _zip(path: Path) -> Iterator[_Entry]:
                     yield info.filename, source, ""
 
 
-def _check_directory(path: Path) -> None:
+def check_directory(path: Path) -> None:
     """Refuse a zip whose directory would fill the memory. Raises ArchiveError."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 65_557 - 20 - 56))

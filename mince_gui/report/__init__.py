@@ -1,7 +1,7 @@
 """report: drift, deltas, intervals, speedup; documents.
 
 Comes in: a run (`RunData`) and stored full scores (`Reference`), as values: this room reads no workspace.
-Goes out: a `Report` (`build`) and documents (`write`: html, json, csv, md).
+Goes out: a `Report` (`build`) and documents (`write`: html, pdf, json, csv, md).
 May import: run, tasks, subset, sizing, logs, benchmarks, base.
 
 - A difference is *drift* only against a full score of the very same model; against anything else it is
@@ -21,24 +21,28 @@ May import: run, tasks, subset, sizing, logs, benchmarks, base.
   same words for documents, command line and window; `place` says where it ran, always with the state of its proof.
   `RunData.evidence` draws the P95 curve where it has `sizes` and `p95_pp` as lists of equal length (or
   `curve_pp` beside a single `p95_pp`), with `n_star`, `tau_pp`, `worst` and `pool`.
-- JSON document: `schema` "mince-gui/report", `schema_version` 1; keys are the fields of `Report` and of what it
+- JSON document: `schema` "mince-gui/report", `schema_version` 2; keys are the fields of `Report` and of what it
   holds, ratios as passed, trials and items, missing values as null.
-- `format` holds the number formats that the command line and the window use as well; scipy.special and jinja2 are
-  loaded only when they are needed.
+- A document is said once, as blocks (`page.Page`, made by `report_page` and `comparison_page`), then written as HTML,
+  PDF or Markdown (`write_page`); pictures are shapes (`drawing.Drawing`) that HTML and PDF draw alike. Texts in blocks
+  are plain: every renderer escapes them, and names signs that nothing can show (`visible`).
+- `format` holds the number formats that the command line and the window use as well; scipy.special, jinja2 and
+  reportlab are loaded only when they are needed.
 """
 
 from mince_gui.report import format
 from mince_gui.report.answers import Answers
 from mince_gui.report.building import build
-from mince_gui.report.documents import html_text, json_text, write
+from mince_gui.report.documents.report_page import report_page
+from mince_gui.report.documents.tables import csv_text
+from mince_gui.report.documents.write import html_text, json_text, markdown_text, write, write_page
 from mince_gui.report.intervals import approximate_ratio_interval, finite_population_interval
 from mince_gui.report.model import Interval, MetricReport, Report, Speedup, Verdict
-from mince_gui.report.tables import csv_text, markdown_text
 from mince_gui.report.types import Ratio, Reference, ReferenceKind, RunData
 from mince_gui.report.words import VERDICT_WORDS
 
 __all__ = [
     "VERDICT_WORDS", "Answers", "Interval", "MetricReport", "Ratio", "Reference", "ReferenceKind", "Report", "RunData",
     "Speedup", "Verdict", "approximate_ratio_interval", "build", "csv_text", "finite_population_interval", "format",
-    "html_text", "json_text", "markdown_text", "write",
+    "html_text", "json_text", "markdown_text", "report_page", "write", "write_page",
 ]  # fmt: skip

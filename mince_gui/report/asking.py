@@ -31,7 +31,7 @@ TOLD = frozenset(
     {
         "task", "examples", "fewer_examples", "chat_template", "chat_template_sha256", "prompt_date", "thinking_off",
         "system_prompt",
-        "max_new_tokens", "budget", "bos_check", "token_check", "logged_from", "left_out", "fast_probe",
+        "max_new_tokens", "budget", "bos_check", "token_check", "logged_from", "left_out", "fast_probe", "rescored",
     }
 )  # fmt: skip
 """Conditions that the lines below tell: they need no line of their own beside them."""
@@ -59,6 +59,8 @@ def asking_lines(
         lines.append(("not reproduced", "; ".join(map(str, left_out))))
     if methods:
         lines.append(("choices scored by", _methods(methods)))
+    if rescored := conditions.get("rescored"):
+        lines.append(("scored again", _rescored(rescored)))
     if probe := conditions.get("fast_probe"):
         lines.append(("fast timing", str(probe)))
     if bos := conditions.get("bos_check"):
@@ -69,6 +71,15 @@ def asking_lines(
     if benchmark == "ifeval" and (held := sorted(_RANDOM_LETTER.intersection(keys))):
         lines.append(("known difference", _random_letter(held)))
     return tuple(lines)
+
+
+def _rescored(facts: Mapping[str, Any]) -> str:
+    """Whose answers they are, and what scored them: see app.rescore."""
+    words = f"the answers of run {facts.get('of')}, by {facts.get('task')} of mince {facts.get('version')}"
+    if own := facts.get("filter"):
+        which = "last" if own.get("last") else "first"
+        words += f", with the filter {own.get('name')} of its user's own (the {which} match of {own.get('pattern')})"
+    return f"{words}, on {str(facts.get('at'))[:10]}"
 
 
 def _random_letter(held: Sequence[str]) -> str:

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
 
 from mince_gui.base.errors import UsageError
 from mince_gui.benchmarks import BENCHMARKS
 from mince_gui.report import words
 from mince_gui.report.asking import asking_lines
 from mince_gui.report.bound import bound_of, number_of, quantile_of, rule_of
-from mince_gui.report.model import Content, Curve, Report, SourceLine
+from mince_gui.report.categories import categories_of
+from mince_gui.report.model import Categories, Content, Curve, Report
 from mince_gui.report.paired import paired_report
-from mince_gui.report.scores import coverage_of, metric_facts, metric_report, repeatability, running_score
-from mince_gui.report.speed import latency, speedup
-from mince_gui.report.types import Reference, RunData
+from mince_gui.report.scores import MetricFacts, coverage_of, metric_facts, metric_report, repeatability, running_score
+from mince_gui.report.sources import sources_of
+from mince_gui.report.speed import histograms, latency, speedup
+from mince_gui.report.split import split_of
+from mince_gui.report.types import Reference, RunData, Side
 
 
-def build(
-    run: RunData, *, own_full: Reference | None, other: Reference | None, paired: RunData | None = None
-) -> Report:
+def build(run: RunData, *, own_full: Reference | None, other: Reference | None, sides: Sequence[Side] = ()) -> Report:
     """The report of one run.
 
     `own_full` is a full score of the very model of the run (same precision and runtime): the
     difference to it is drift. `other` is any other full score (another precision, an imported or typed-in
-    one): the difference to it is the total gap, never drift. `paired` is another run on the same items.
+    one): the difference to it is the total gap, never drift. `sides` are what this run is compared with item by item.
     Raises UsageError where a reference or run belongs to another benchmark.
     """
-    for what, given in (("full run", own_full), ("stored full score", other), ("paired run", paired)):
+    against: list[tuple[str, Reference | Side | None]] = [("full run", own_full), ("stored full score", other)]
+    for what, given in (*against, *(("paired run", side) for side in sides)):
         if given is not None and given.benchmark.lower() != run.benchmark.lower():
             raise UsageError(
                 f"The {what} is of benchmark '{given.benchmark}', the run of '{run.benchmark}'.",
@@ -43,14 +45,17 @@ def build(
     speed = speedup(run, coverage, own_full)
     return Report(
         run_id=run.run_id, benchmark=run.benchmark, benchmark_title=title, model=run.model,
-        subset_name=run.subset_name, created=run.created, ended=run.ended, verdict=words.overall(metrics),
+        precision=run.precision, subset_name=run.subset_name, created=run.created, ended=run.ended,
+        rescored_of=run.rescored_of, origin=run.origin, verdict=words.overall(metrics),
         banner=words.banner(title, run, coverage, metrics, speed, other, bound),
         headline="" if head is None else head.name,
         coverage=coverage, metrics=metrics, sampler=run.sampler, bound=bound,
-        content=Content(run.accepted, run.unverified, run.pack_sha256), sources=_sources(own_full, other),
-        split=words.split_lines(run, metrics, own_full, paired), repeatability=repeats,
-        paired=None if paired is None else paired_report(run, paired, facts),
-        speedup=speed, latency=latency(run), answers=run.answers, methods=run.methods,
+        content=Content(run.accepted, run.unverified, run.pack_sha256, run.subset_sha256),
+        sources=sources_of(own_full, other),
+        split=split_of(run, metrics, facts, own_full, sides), repeatability=repeats,
+        paired=tuple(paired_report(run, side, facts) for side in sides),
+        categories=None if head is None else _categories(run, head.name, facts, own_full),
+        speedup=speed, latency=latency(run), histograms=histograms(run), answers=run.answers, methods=run.methods,
         asking=asking_lines(
             run.conditions, benchmark=run.benchmark, budget=run.answers.budget, methods=run.methods, keys=run.rows
         ),
@@ -61,18 +66,8 @@ def build(
     )  # fmt: skip
 
 
-def _sources(own: Reference | None, other: Reference | None) -> tuple[SourceLine, ...]:
-    uses: tuple[tuple[Literal["own full run", "total gap"], Reference | None], ...] = (
-        ("own full run", own), ("total gap", other)
-    )  # fmt: skip
-    return tuple(
-        SourceLine(
-            use=use, reference_id=found.reference_id, kind=found.kind, model=found.model, precision=found.precision,
-            named=words.name_of(found), source=found.source, date=found.date, note=found.note,
-        )
-        for use, found in uses
-        if found is not None
-    )  # fmt: skip
+def _categories(run: RunData, named: str, facts: Sequence[MetricFacts], own: Reference | None) -> Categories | None:
+    return next((categories_of(run, fact, own) for fact in facts if fact.name == named), None)
 
 
 def _curve(run: RunData) -> Curve | None:

@@ -66,6 +66,10 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 def _check(n: int, total: int, level: float) -> None:
     if not 0 <= n <= total or total < 1:
         raise ValueError(f"{n} items of {total} is no subset")
+    _check_level(level)
+
+
+def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise ValueError(f"level {level} is not between 0 and 1")
 
@@ -88,6 +92,23 @@ def finite_population_interval(passed: int, n: int, total: int, *, level: float 
     return 100.0 * low / total, 100.0 * max(low, high - 1) / total
 
 
+def binomial_interval(passed: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+    """Exact (Clopper-Pearson) interval in percent of the chance of a pass, from `passed` of `n` items.
+
+    For a population whose size is not known: it is never narrower in what it promises than
+    `finite_population_interval`. `n == 0` gives 0 to 100. Raises ValueError for counts that cannot be.
+    """
+    from scipy.special import betaincinv
+
+    if not 0 <= passed <= n:
+        raise ValueError(f"{passed} passed of {n} items cannot be")
+    _check_level(level)
+    tail = (1 - level) / 2
+    low = float(betaincinv(passed, n - passed + 1, tail)) if passed else 0.0
+    high = float(betaincinv(passed + 1, n - passed, 1 - tail)) if passed < n else 1.0
+    return 100.0 * low, 100.0 * high
+
+
 def student_quantile(share: float, freedom: int) -> float:
     """The quantile of Student's t at `share` for `freedom` degrees of freedom."""
     from scipy.special import stdtrit  # 0.1 s to import, and pass/fail metrics never need it
@@ -96,17 +117,19 @@ def student_quantile(share: float, freedom: int) -> float:
 
 
 def approximate_ratio_interval(
-    passed: Sequence[float], trials: Sequence[float], total: int, *, level: float = 0.95
+    passed: Sequence[float], trials: Sequence[float], total: int | None, *, level: float = 0.95
 ) -> tuple[float, float]:
     """Approximate interval in percent of the full ratio sum(passed) / sum(trials), for metrics with several trials.
 
-    Linearised (delta method): Student's t on the residuals passed - R * trials with the finite-population
-    correction 1 - n/total. `passed[i]` and `trials[i]` belong to one item. Where every item passes (or
-    fails) all its trials the residuals say nothing, and the exact interval of the items is given instead.
-    A single item gives 0 to 100. Raises ValueError where there is no trial.
+    Linearised (delta method) on the logit scale: the standard error of the residuals passed - R * trials with the
+    finite-population correction 1 - n/total (none where `total` is None), Student's t, and back from log(R / (1 - R)):
+    near 0 and 100 % the plain scale misses up to 12 times in 100. `passed[i]` and `trials[i]` belong to one item. Where
+    all items have the same ratio the residuals say nothing: then the interval leaves room for as many other items as
+    the exact limit allows when none was seen. A single item gives 0 to 100. Raises ValueError where there is no trial.
     """
     n = len(passed)
-    _check(n, total, level)
+    if total is not None:
+        _check(n, total, level)
     size = math.fsum(trials)
     if size <= 0:
         raise ValueError("a ratio without trials has no interval")
@@ -116,19 +139,28 @@ def approximate_ratio_interval(
     if n == 1:
         return 0.0, 100.0
     squares = math.fsum((p - ratio * t) ** 2 for p, t in zip(passed, trials, strict=True))
-    if ratio in (0.0, 1.0):
-        return finite_population_interval(n if ratio == 1.0 else 0, n, total, level=level)
-    mean_trials = size / n
-    error = math.sqrt(squares / (n - 1) / n * (1 - n / total)) / mean_trials
-    reach = student_quantile((1 + level) / 2, n - 1) * error
-    return 100.0 * max(0.0, ratio - reach), 100.0 * min(1.0, ratio + reach)
+    spread = ratio * (1 - ratio)
+    if squares <= _NEGLIGIBLE * size * size or spread <= 0:
+        least = finite_population_interval(n, n, total, level=level) if total else binomial_interval(n, n, level=level)
+        alike = least[0] / 100
+        return 100.0 * ratio * alike, 100.0 * (1 - (1 - ratio) * alike)
+    unseen = 1.0 if total is None else 1 - n / total
+    error = math.sqrt(squares / (n - 1) / n * unseen) / (size / n)
+    reach = student_quantile((1 + level) / 2, n - 1) * error / spread
+    place = math.log(ratio / (1 - ratio))
+    return 100.0 * _share_at(place - reach), 100.0 * _share_at(place + reach)
+
+
+def _share_at(logit: float) -> float:
+    """The share whose logit this is, without overflow at either end."""
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
 def approximate_total_interval(values: Sequence[float], total: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Approximate interval of the sum over all `total` items, from the values of the n items at hand (n >= 2).
+    """Approximate interval of the sum over all `total` items, from the values (>= 0) of the n >= 2 items at hand.
 
-    Student's t on the mean with the finite-population correction; never below what was already seen.
-    Raises ValueError for fewer than two values.
+    What was seen is certain; of the rest the mean is taken, with Student's t and the finite-population correction on
+    the log scale, since times have a long tail. Raises ValueError for fewer than two values.
     """
     n = len(values)
     _check(n, total, level)
@@ -136,6 +168,10 @@ def approximate_total_interval(values: Sequence[float], total: int, *, level: fl
         raise ValueError("one value has no spread")
     seen = math.fsum(values)
     mean = seen / n
+    unseen = (total - n) * mean
+    if unseen <= 0:
+        return seen, seen
     variance = math.fsum((v - mean) ** 2 for v in values) / (n - 1)
     reach = total * student_quantile((1 + level) / 2, n - 1) * math.sqrt(variance / n * (1 - n / total))
-    return max(seen, total * mean - reach), total * mean + reach
+    factor = math.exp(reach / unseen)
+    return seen + unseen / factor, seen + unseen * factor

@@ -13,9 +13,10 @@ from mince_gui.report.answers import Answers
 from mince_gui.report.types import Ratio, ReferenceKind
 
 SCHEMA = "mince-gui/report"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised whenever a key of the JSON document changes its meaning or goes; new keys alone do not raise it."""
 
+Unit = Literal["s", "tok/s", "tokens"]
 Verdict = Literal[
     "inside", "outside", "no bound", "not judged", "total gap only", "no full score", "full run", "no score"
 ]
@@ -23,12 +24,18 @@ Verdict = Literal[
 
 @dataclass(frozen=True)
 class Interval:
-    """`low` to `high`, in the unit of the number it belongs to. `method` says whether it is exact."""
+    """`low` to `high`, in the unit of the number it belongs to. `method` says how it was made, and whether it is exact.
+
+    "exact hypergeometric" is of a finite benchmark, "exact binomial" of one whose size in this category is not known.
+    """
 
     low: float
     high: float
     level: float
-    method: Literal["exact hypergeometric", "approximate, linearised", "approximate, as if drawn uniformly"]
+    method: Literal[
+        "exact hypergeometric", "exact binomial", "approximate, linearised", "approximate, as if drawn uniformly",
+        "paired, exact limits combined", "paired bootstrap", "whole benchmark",
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,7 @@ class Content:
     accepted: tuple[str, ...]
     unverified: int
     pack_sha256: str
+    subset_sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,6 +145,7 @@ class SourceLine:
     source: str
     date: str
     note: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,9 +168,6 @@ class Speedup:
         return self.full_seconds - self.subset_seconds
 
 
-Unit = Literal["s", "tok/s", "tokens"]
-
-
 @dataclass(frozen=True)
 class Latency:
     """Median and spread over `items` items of one quantity: percentiles, lowest and highest value."""
@@ -178,13 +184,55 @@ class Latency:
     highest: float
 
 
+Part = Literal["sampling drift", "quantisation delta", "hardware delta", "quantisation and hardware together"]
+Role = Literal["quantisation", "hardware", "quantisation and hardware", "repeat", "other"]
+"""What differs between the sides of a pair: precision, device, both, neither; "other" = another model, or unknown."""
+
+
+@dataclass(frozen=True)
+class SplitValue:
+    """One metric of a part: signed pp on `items` items. `interval` is of the whole benchmark's value, None = none."""
+
+    metric: str
+    title: str
+    pp: float
+    interval: Interval | None
+    items: int
+
+
 @dataclass(frozen=True)
 class SplitLine:
-    """One part of the gap. `values_pp` maps metrics to signed pp; empty where the part cannot be told."""
+    """One part of the gap. `values` is empty where the part cannot be told; `words` says then why.
 
-    part: Literal["sampling drift", "quantisation delta", "hardware delta"]
-    values_pp: Mapping[str, float]
+    `of` names what was subtracted from what ("run A (INT4 on NPU) minus run B (INT4 on CPU), same items").
+    """
+
+    part: Part
+    values: tuple[SplitValue, ...]
+    of: str
     words: str
+
+
+@dataclass(frozen=True)
+class SplitSum:
+    """The total gap of one metric as the sum of its parts, where all are known on the same items.
+
+    `total_pp` = the run's subset score - the full score of the unquantised model; `parts` add up to it, the first of
+    them being the sampling drift of the unquantised model.
+    """
+
+    metric: str
+    title: str
+    total_pp: float
+    parts: tuple[tuple[Part, float], ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """What the difference is made of: see method.md, what a device report must separate."""
+
+    lines: tuple[SplitLine, ...]
+    sums: tuple[SplitSum, ...]
 
 
 @dataclass(frozen=True)
@@ -197,7 +245,11 @@ class Repeatability:
 
 @dataclass(frozen=True)
 class PairedMetric:
-    """This run minus the other on the items both have. `p_value`: exact McNemar, pass/fail metrics only."""
+    """This run minus the other on the items both have, signed pp. `p_value`: exact McNemar, pass/fail metrics only.
+
+    `gained` and `lost` count items with a better and a worse outcome here. `interval` is of the difference over the
+    whole benchmark.
+    """
 
     name: str
     title: str
@@ -211,13 +263,96 @@ class PairedMetric:
 
 
 @dataclass(frozen=True)
-class PairedReport:
-    """Paired differences against another run."""
+class ChangedItem:
+    """An item whose outcome differs between the sides, in any metric: metric -> (passed, trials) here and there.
 
-    run_id: str
+    Answers are None where that side keeps none.
+    """
+
+    key: str
+    category: str | None
+    change: Literal["gained", "lost", "both"]
+    mine: Mapping[str, tuple[float, float]]
+    theirs: Mapping[str, tuple[float, float]]
+    my_answer: str | None
+    their_answer: str | None
+    expected: str | None
+
+
+@dataclass(frozen=True)
+class PairedCategory:
+    """One category of a pair, first pass/fail metric: `p_holm` is McNemar's p corrected for all categories shown."""
+
+    category: str
+    items: int
+    delta_pp: float
+    gained: int
+    lost: int
+    p_value: float
+    p_holm: float
+
+
+@dataclass(frozen=True)
+class PairedReport:
+    """This run minus another side, on the items that both have. `wanted` = items of this run's subset.
+
+    `prompts_compared` of the common items have a known prompt on both sides, `prompts_equal` of them the very same:
+    where they differ, the delta holds the prompt's effect as well. `warnings` says so, and what else must be known.
+    """
+
+    ident: str
+    kind: Literal["run", "reference"]
+    role: Role
     model: str
+    precision: str
+    device: str
+    named: str
     common: int
+    wanted: int
+    prompts_compared: int
+    prompts_equal: int
     metrics: tuple[PairedMetric, ...]
+    changed: tuple[ChangedItem, ...]
+    categories: tuple[PairedCategory, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CategoryLine:
+    """One category: its score on the items run, the interval of its full score, and the own full run's where known.
+
+    `total` is how many items of the category the benchmark has, None where that is not known.
+    """
+
+    category: str
+    subset: Ratio
+    total: int | None
+    interval: Interval | None
+    full: Ratio | None
+
+
+@dataclass(frozen=True)
+class Categories:
+    """One metric by category (subject, instruction type). `small` names those with too few items to show.
+
+    `caution` says how many of so many intervals miss by chance.
+    """
+
+    metric: str
+    title: str
+    lines: tuple[CategoryLine, ...]
+    small: tuple[str, ...]
+    caution: str
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How a quantity is spread over the items: `counts[i]` of them within `edges[i]`..`edges[i + 1]`."""
+
+    name: str
+    unit: Unit
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -252,6 +387,34 @@ class Running:
     points: tuple[RunningPoint, ...]
 
 
+GateOutcome = Literal["within", "beyond", "not judged"]
+GateSubject = Literal["drift", "paired delta", "total gap"]
+
+
+@dataclass(frozen=True)
+class GateCheck:
+    """One limit that was asked for: the largest |value| of any metric against `limit_pp`, with the reason in words.
+
+    `metric` and `value_pp` are those of the metric that decides; None where nothing could be judged.
+    """
+
+    subject: GateSubject
+    limit_pp: float
+    outcome: GateOutcome
+    metric: str | None
+    value_pp: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The limits asked for, and one line that says how it ended: the gravest of the checks (beyond, not judged)."""
+
+    checks: tuple[GateCheck, ...]
+    outcome: GateOutcome
+    line: str
+
+
 @dataclass(frozen=True)
 class Report:
     """Everything a document shows. `banner` is its first sentence; `asking` says how items were asked and scored."""
@@ -260,9 +423,12 @@ class Report:
     benchmark: str
     benchmark_title: str
     model: str
+    precision: str
     subset_name: str
     created: str
     ended: str
+    rescored_of: str
+    origin: Mapping[str, Any]
     verdict: Verdict
     banner: str
     headline: str
@@ -272,11 +438,13 @@ class Report:
     bound: Bound | None
     content: Content
     sources: tuple[SourceLine, ...]
-    split: tuple[SplitLine, ...]
+    split: Split
     repeatability: Repeatability | None
-    paired: PairedReport | None
+    paired: tuple[PairedReport, ...]
+    categories: Categories | None
     speedup: Speedup
     latency: tuple[Latency, ...]
+    histograms: tuple[Histogram, ...]
     answers: Answers
     methods: Mapping[str, int]
     asking: tuple[tuple[str, str], ...]
@@ -284,6 +452,8 @@ class Report:
     curve: Curve | None
     running: Running | None
     warnings: tuple[str, ...]
+    gate: Gate | None = None
+    """The limits that were asked for; None = none was."""
 
     @property
     def drawn_uniformly(self) -> bool:

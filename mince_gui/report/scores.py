@@ -49,11 +49,12 @@ def metric_facts(run: RunData, references: Iterable[Reference | None]) -> tuple[
     known = {fact.name for fact in facts}
     for name in sorted(found - known):
         cells = (row[name] for row in run.rows.values() if name in row)
-        facts.append(MetricFacts(name, name, any(not _plain_cell(cell) for cell in cells)))
+        facts.append(MetricFacts(name, name, any(not is_pass_or_fail(cell) for cell in cells)))
     return tuple(facts)
 
 
-def _plain_cell(cell: tuple[float, float]) -> bool:
+def is_pass_or_fail(cell: tuple[float, float]) -> bool:
+    """Whether an item has one trial that passed or failed, and no part of a pass."""
     return cell[1] == 1 and cell[0] in (0, 1)
 
 
@@ -78,7 +79,7 @@ def projected_interval(
     score = ratio_of(cells)
     if score is None:
         return None
-    if not ratio and all(_plain_cell(cell) for cell in cells):
+    if not ratio and all(is_pass_or_fail(cell) for cell in cells):
         low, high = finite_population_interval(round(score.passed), score.items, total, level=LEVEL)
         exact = uniform or len(cells) == total
         return Interval(low, high, LEVEL, "exact hypergeometric" if exact else "approximate, as if drawn uniformly")

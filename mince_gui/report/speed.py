@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from mince_gui.report.format import factor, seconds
 from mince_gui.report.intervals import approximate_total_interval
-from mince_gui.report.model import Coverage, Latency, Speedup, Unit
+from mince_gui.report.model import Coverage, Histogram, Latency, Speedup, Unit
 from mince_gui.report.types import Reference, RunData
 
 ITEM_WALL = "wall clock per item"
@@ -18,6 +19,11 @@ DECODE_RATE = "decode rate"
 INPUT_TOKENS = "input tokens"
 OUTPUT_TOKENS = "output tokens"
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_FEWEST_BINS, _MOST_BINS = 8, 18
+"""Of even width: one more on either side may hold what lies far out."""
+_FAR = 3.0
+"""Interquartile ranges beyond the quartiles that are not far out."""
+_EDGE = 1e-9
 
 
 def _known(values: Sequence[float]) -> list[float]:
@@ -66,7 +72,10 @@ def speedup(run: RunData, coverage: Coverage, own: Reference | None) -> Speedup:
             why = "The subset run's wall clock is not known"
         else:
             ratio = full_wall / wall
-            words = f"Measured: the full run took {seconds(full_wall)}, the subset {seconds(wall)}: {factor(ratio)}."
+            words = (
+                f"Measured: the full run took {seconds(full_wall)}, the subset {seconds(wall)}: {factor(ratio)}"
+                f"{_saved(full_wall, wall)}."
+            )
             return Speedup("measured", ratio, None, None, full_wall, wall, words)
     return _estimate(run, coverage, wall, why)
 
@@ -99,9 +108,14 @@ def _estimate(run: RunData, coverage: Coverage, wall: float | None, why: str) ->
         span = f"95 % interval {factor(low)} to {factor(high)}"
     words = (
         f"{why}. Estimated from the mean of {len(times)} item times x {run.total_items:,} items: about "
-        f"{seconds(full)} against {seconds(subset)}: {factor(ratio)} ({span})."
+        f"{seconds(full)} against {seconds(subset)}: {factor(ratio)} ({span}){_saved(full, subset)}."
     )
     return Speedup("estimate", ratio, low, high, full, subset, words)
+
+
+def _saved(full: float, subset: float) -> str:
+    """What every further model saves, where the subset is the faster one."""
+    return f"; the subset saves {seconds(full - subset)} per model" if full > subset else ""
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -134,3 +148,63 @@ def latency(run: RunData) -> tuple[Latency, ...]:
         spread(OUTPUT_TOKENS, "tokens", run.output_tokens),
     )
     return tuple(line for line in lines if line is not None)
+
+
+def histograms(run: RunData) -> tuple[Histogram, ...]:
+    """How the times and rates of a run are spread over its items; quantities without values are left out.
+
+    Wall clock per item, time to first token and decode rate; the prefill time where nothing was generated.
+    """
+    reads_only = not _known(run.first_token_seconds) and not _known(run.decode_rates)
+    lines = (
+        histogram(ITEM_WALL, "s", run.item_seconds),
+        histogram(TIME_TO_FIRST, "s", run.first_token_seconds),
+        histogram(PREFILL_TIME, "s", run.prefill_seconds if reads_only else ()),
+        histogram(DECODE_RATE, "tok/s", run.decode_rates),
+    )
+    return tuple(line for line in lines if line is not None)
+
+
+def histogram(name: str, unit: Unit, given: Sequence[float]) -> Histogram | None:
+    """Counts in 8 to 20 bins with round, evenly spaced edges; None where nothing was measured.
+
+    Where a few values lie further out than three interquartile ranges from the quartiles, the even bins span the rest,
+    and one wider bin reaches out to them. Every value is in one bin: one on an edge in the upper one, the highest of
+    all in the last.
+    """
+    values = sorted(_known(given))
+    if not values:
+        return None
+    lower, upper = percentile(values, 0.25), percentile(values, 0.75)
+    reach = _FAR * (upper - lower)
+    near = [value for value in values if lower - reach <= value <= upper + reach] if reach > 0 else values
+    step, first, last = _round_bins(near[0], near[-1])
+    edges = [_rounded(place * step) for place in range(first, last + 1)]
+    if values[0] < edges[0]:
+        edges.insert(0, values[0])
+    if values[-1] > edges[-1]:
+        edges.append(values[-1])
+    counts = [0] * (len(edges) - 1)
+    for value in values:
+        counts[min(bisect_right(edges, value), len(counts)) - 1] += 1
+    return Histogram(name, unit, tuple(edges), tuple(counts))
+
+
+def _round_bins(low: float, high: float) -> tuple[float, int, int]:
+    """A width of 1, 2 or 5 times a power of ten, and the first and last edge in widths: 8 to 20 bins over both ends."""
+    span = high - low
+    if span <= _EDGE * max(high, _EDGE):
+        # All equal: the value stands in the middle of bins that are narrow beside it.
+        span = 0.1 * high if high > _EDGE else 1.0
+        low, high = max(0.0, low - span / 2), high + span / 2
+    power = math.floor(math.log10(span / _MOST_BINS))
+    for width in (f * 10.0**p for p in (power, power + 1) for f in (1, 2, 5)):
+        first, last = math.floor(low / width + _EDGE), math.ceil(high / width - _EDGE)
+        if last - first <= _MOST_BINS:
+            return width, first, max(last, first + _FEWEST_BINS)
+    raise AssertionError(f"no width divides {span} into {_MOST_BINS}")
+
+
+def _rounded(edge: float) -> float:
+    """Without the last digits that a product of floats brings."""
+    return float(f"{edge:.12g}")

@@ -64,6 +64,8 @@ class RunData:
     unverified: int = 0
     """How many items of the subset have no content hash, so that nothing proves their content."""
     pack_sha256: str = ""
+    subset_sha256: str = ""
+    """Of the frozen subset's file: which items, in which order, with which evidence."""
     answers: Answers = Answers()  # noqa: RUF009 - frozen
     """How many answers were cut, are empty, or do not fit, and the token budget."""
     methods: Mapping[str, int] = field(default_factory=dict)
@@ -76,6 +78,18 @@ class RunData:
     """Tokens written, of every item that generated text."""
     run_order: tuple[str, ...] = ()
     """The keys of `rows` in the order in which they were run; empty = the subset's order."""
+    precision: str = ""
+    """Of the weights, as the model folder tells it: "int4", "fp32", ...; "" = not known."""
+    answers_given: Mapping[str, str] = field(default_factory=dict)
+    """What was answered, of every done item: the text, or the choice that was picked."""
+    expected: Mapping[str, str] = field(default_factory=dict)
+    """The right answer of every item that has one."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the prompt of every item where it is known."""
+    rescored_of: str = ""
+    """The run whose stored answers were scored again for this one; "" = its answers are its own."""
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    """Where a run that was made elsewhere came from: "machine", "bundle_sha256", "imported_at"; empty = made here."""
 
     @property
     def drawn_uniformly(self) -> bool:
@@ -88,7 +102,7 @@ class RunData:
         return len(self.subset_keys) == self.total_items
 
 
-ReferenceKind = Literal["own full run", "imported", "typed in", "shipped with the demo"]
+ReferenceKind = Literal["own full run", "imported", "typed in", "published", "shipped with the demo"]
 
 
 @dataclass(frozen=True)
@@ -115,3 +129,44 @@ class Reference:
     """The mode in which an own full run was timed: standard, fast, "" = not known."""
     rows: Mapping[str, Mapping[str, tuple[float, float]]] | None = None
     note: str = ""
+    task_version: str = ""
+    """Of the task, as lm-eval counts them; "" = not known."""
+    lm_eval_version: str = ""
+    few_shot: int | None = None
+    """Examples before each question; None = not known."""
+    chat_template: str = ""
+    """ "applied" or "none": whether prompts went through the model's chat template; "" = not known."""
+    runtime: str = ""
+    device: str = ""
+    """What it ran on: "CPU", "NPU", a GPU's name; "" = not known."""
+    machine: str = ""
+    """The machine whose clock made `wall_seconds`; "" = not known."""
+    categories: Mapping[str, str | None] = field(default_factory=dict)
+    """Item key -> category, of `rows`."""
+    warnings: tuple[str, ...] = ()
+    """What differs from the run that it is held against (task version, few-shot, units), for the reader to see."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a paired comparison: a run, or stored per-item outcomes of the same benchmark.
+
+    `rows` are as in RunData; `answers`, `expected` and `prompts` are by item key and may be empty (an imported log
+    keeps no answers). `full` are the scores of the whole benchmark where this side covers it.
+    `device` is "CPU", "NPU (...)", ... or "" where it is not known; `precision` likewise.
+    """
+
+    ident: str
+    kind: Literal["run", "reference"]
+    benchmark: str
+    model: str
+    precision: str
+    device: str
+    rows: Mapping[str, Mapping[str, tuple[float, float]]]
+    answers: Mapping[str, str] = field(default_factory=dict)
+    expected: Mapping[str, str] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    full: Mapping[str, Ratio] = field(default_factory=dict)
+    runtime: str = ""
+    date: str = ""
+    model_sha256: str = ""

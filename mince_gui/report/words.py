@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mince_gui.base.draws import bound_note
 from mince_gui.report import format as fmt
-from mince_gui.report.model import Bound, Coverage, MetricReport, Repeatability, Speedup, SplitLine, Verdict
+from mince_gui.report.model import Bound, Coverage, MetricReport, Repeatability, Speedup, Verdict
 from mince_gui.report.place import cautions
 from mince_gui.report.scores import limit_of
 from mince_gui.report.types import NOT_RUN, Reference, RunData
@@ -177,35 +177,3 @@ def warnings(
             "model is unlike the calibration pool; it is drift of the subset, not damage to the model."
         )
     return tuple(found)
-
-
-def split_lines(
-    run: RunData, metrics: Sequence[MetricReport], own: Reference | None, paired: RunData | None
-) -> tuple[SplitLine, ...]:
-    """Sampling, quantisation, hardware: the part that is known, and which run the others would take.
-
-    Whether such runs exist is not looked up here, so that nothing is said to be missing; nor is what a paired run was.
-    """
-    hint = "" if paired is None else f"; what the paired run of {paired.model} shows stands in its own table"
-    drifts = {m.name: m.drift_pp for m in metrics if m.drift_pp is not None}
-    if run.is_full:
-        sampling = "none: the whole benchmark was run"
-    elif drifts and own is not None:
-        shown = ", ".join(f"{m.title} {fmt.pp(m.drift_pp)}" for m in metrics if m.drift_pp is not None)
-        part = "" if all(not m.partial for m in metrics) else " (of a part of the subset)"
-        whose = "own full run" if own.kind == "own full run" else f"full score ({own.kind})"
-        sampling = f"{shown}{part}, against this model's {whose}"
-    else:
-        sampling = "cannot be separated: a full run of this model on this runtime is missing"
-    return (
-        SplitLine("sampling drift", drifts, sampling),
-        SplitLine(
-            "quantisation delta", {},
-            f"not compared in this report: it takes a run of the unquantised model on the same items{hint}",
-        ),
-        SplitLine(
-            "hardware delta", {},
-            "not compared in this report: it takes a run of the same model folder on the CPU (or NPU) on the same "
-            f"items{hint}",
-        ),
-    )  # fmt: skip

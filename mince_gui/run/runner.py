@@ -14,6 +14,7 @@ from mince_gui.base.errors import CancelledError, MinceError
 from mince_gui.base.events import Cause, Emit, Progress, Warned
 from mince_gui.run import results
 from mince_gui.run.bring_up import Crew, FirstLook, OverError, Up, outcome_of
+from mince_gui.run.checking.precision import precision_word
 from mince_gui.run.deadlines import Deadlines
 from mince_gui.run.devices import PlaceWatch, place_at_load
 from mince_gui.run.estimate import estimate
@@ -311,6 +312,7 @@ class _Run:
             smoke=look.smoke.to_json(),
             machine_state=look.machine_state,
             sleep=sleep,
+            precision=precision_word(folder),
         )
 
     def _look_at_device(self) -> None:

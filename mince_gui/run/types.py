@@ -118,7 +118,8 @@ class RunConditions:
     `place` says where it runs as far as that is known (see Sink.place). `timing` is the mode that was used,
     `fast_probe` what fast mode's probe found, or why fast mode is off ("" = not asked for). `smoke` is what the smoke
     test answered (see run.smoke), `machine_state` the power source, power mode, drivers and load when the sitting began
-    (see run.devices), `sleep` how sleep is held off, or why it is not.
+    (see run.devices), `sleep` how sleep is held off, or why it is not. `precision` is that of the weights as the graph
+    shows it ("int4", "int8", "fp16", "bf16", "fp32", ...; "" = cannot be told).
     """
 
     runtime: str
@@ -145,6 +146,7 @@ class RunConditions:
     smoke: Mapping[str, Any] = field(default_factory=dict)
     machine_state: Mapping[str, Any] = field(default_factory=dict)
     sleep: str = ""
+    precision: str = ""
 
 
 class Sink(Protocol):

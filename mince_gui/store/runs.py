@@ -62,6 +62,15 @@ class StoredRun:
     done: int
     missing: int
     elapsed_seconds: float
+    rescored_of: str
+    """The run whose stored answers were scored again for this one; "" = its answers are its own."""
+    origin: Mapping[str, Any]
+    """Where a run that was made elsewhere came from; empty = made here."""
+
+    @property
+    def is_going_on(self) -> bool:
+        """Whether a runner is at work, or about to be."""
+        return self.state in ("running", "paused") or (self.state == "started" and self.pid is not None)
 
 
 @dataclass(frozen=True)
@@ -111,12 +120,18 @@ class DoneItem(NamedTuple):
     capped: bool
 
 
+def new_id() -> str:
+    """The id of a run that begins now."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
 def create(ws: Workspace, plan: NewRun, subset: FrozenSubset) -> str:
     """A new run in state started; returns its id. `subset` is kept with the run, whatever becomes of its pack."""
-    run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    run_id = new_id()
     with ws.writing() as db:
+        # The pack was verified: it counts for more than what a bundle said of a pack with its hash.
         db.execute(
-            "INSERT OR IGNORE INTO pack_subsets VALUES (?, ?)",
+            "INSERT OR REPLACE INTO pack_subsets VALUES (?, ?)",
             (plan.pack_sha256, json.dumps(subset_to_json(subset))),
         )
         db.execute(
@@ -156,9 +171,7 @@ def _alive(pid: int | None, started: float | None) -> bool:
 def take(ws: Workspace, run_id: str) -> None:
     """Make this process the run's runner. Raises UsageError while another one lives."""
     with ws.writing() as db:
-        row = db.execute("SELECT pid, pid_started, state FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-        if row is None:
-            raise UsageError(f"There is no run {run_id}.", "`mince runs` lists them.")
+        row = _to_be_run(db, run_id)
         # In state started the process is the one that `set_runner` named, or (Windows) the launcher above it.
         going_on = row["state"] in ("running", "paused") and row["pid"] != os.getpid()
         if going_on and _alive(row["pid"], row["pid_started"]):
@@ -172,6 +185,22 @@ def take(ws: Workspace, run_id: str) -> None:
             _forget_wishes(db, run_id)
 
 
+def _to_be_run(db: sqlite3.Connection, run_id: str) -> sqlite3.Row:
+    """Process and state of a run that may be run here. Raises UsageError for an unknown one, and one from elsewhere."""
+    row: sqlite3.Row | None = db.execute(
+        "SELECT pid, pid_started, state, origin FROM runs WHERE run_id = ?", (run_id,)
+    ).fetchone()
+    if row is None:
+        raise UsageError(f"There is no run {run_id}.", "`mince runs` lists them.")
+    if row["origin"]:
+        machine = json.loads(row["origin"])["machine"]
+        raise UsageError(
+            f"Run {run_id} was made on {machine} and came here in a bundle: it can be resumed only there.",
+            "Resume it there and import its new bundle, or start a new run here.",
+        )
+    return row
+
+
 def _forget_wishes(db: sqlite3.Connection, run_id: str) -> None:
     """Wishes for an earlier runner are not meant for the next one."""
     db.execute("UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL", (now(), run_id))
@@ -180,9 +209,7 @@ def _forget_wishes(db: sqlite3.Connection, run_id: str) -> None:
 def await_runner(ws: Workspace, run_id: str) -> None:
     """Say that a runner is about to be started; wishes from now on are for it. Raises UsageError while one lives."""
     with ws.writing() as db:
-        row = db.execute("SELECT pid, pid_started, state FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-        if row is None:
-            raise UsageError(f"There is no run {run_id}.", "`mince runs` lists them.")
+        row = _to_be_run(db, run_id)
         if row["state"] != "ended" and _alive(row["pid"], row["pid_started"]):
             raise UsageError(f"Run {run_id} is going on in process {row['pid']}.", "Follow it.")
         db.execute(
@@ -353,6 +380,8 @@ def _run(ws: Workspace, row: Any) -> StoredRun:
         done=row["done"] or 0,
         missing=row["missing"] or 0,
         elapsed_seconds=row["elapsed"] or 0.0,
+        rescored_of=row["rescored_of"] or "",
+        origin=json.loads(row["origin"]) if row["origin"] else {},
     )
 
 
@@ -381,18 +410,17 @@ def get(ws: Workspace, run_id: str) -> StoredRun:
 
 def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:
     """Committed items by position, from the one after `after`."""
-    # One statement, one snapshot: an item that is committed meanwhile must not appear without its scores.
-    joined = ws.db.execute(
-        "SELECT i.*, s.metric, s.passed, s.trials FROM run_items AS i"
-        " LEFT JOIN run_scores AS s USING (run_id, position) WHERE i.run_id = ? AND i.position > ? ORDER BY i.position",
-        (run_id, after),
-    )
-    rows: dict[int, sqlite3.Row] = {}
+    # One join would read every answer once per metric.
+    which = "WHERE run_id = ? AND position > ? ORDER BY position"
     scores: dict[int, dict[str, tuple[float, float]]] = {}
-    for row in joined:
-        rows[row["position"]] = row
-        if row["metric"] is not None:
-            scores.setdefault(row["position"], {})[row["metric"]] = (row["passed"], row["trials"])
+    with ws.snapshot() as db:
+        rows = db.execute(f"SELECT * FROM run_items {which}", (run_id, after)).fetchall()  # noqa: S608 - ours
+        cells = db.execute(
+            f"SELECT position, metric, passed, trials FROM run_scores {which}",  # noqa: S608 - ours
+            (run_id, after),
+        ).fetchall()
+    for position, metric, passed, trials in cells:
+        scores.setdefault(position, {})[metric] = (passed, trials)
     return [
         StoredItem(
             position=row["position"],
@@ -425,7 +453,7 @@ def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:
             memory_bytes=row["memory_bytes"],
             scores=scores.get(row["position"], {}),
         )
-        for row in rows.values()
+        for row in rows
     ]
 
 
@@ -435,6 +463,12 @@ def done_items(ws: Workspace, run_id: str) -> dict[int, DoneItem]:
         "SELECT position, item_key, prompt_sha256, capped FROM run_items WHERE run_id = ? AND state = 'done'", (run_id,)
     )
     return {position: DoneItem(position, key, sha256, bool(capped)) for position, key, sha256, capped in rows}
+
+
+def done_keys(ws: Workspace, run_id: str) -> frozenset[str]:
+    """The keys of the done items."""
+    rows = ws.db.execute("SELECT item_key FROM run_items WHERE run_id = ? AND state = 'done'", (run_id,))
+    return frozenset(row["item_key"] for row in rows)
 
 
 def subset_of(ws: Workspace, run: StoredRun) -> FrozenSubset:
@@ -459,7 +493,7 @@ def totals(ws: Workspace, run_id: str) -> dict[str, tuple[float, float]]:
 def delete(ws: Workspace, run_id: str) -> None:
     """Remove a run with its items and event file. Raises UsageError while it is going on."""
     run = get(ws, run_id)
-    if run.state in ("running", "paused") or (run.state == "started" and run.pid is not None):
+    if run.is_going_on:
         raise UsageError(f"Run {run.run_id} is going on.", "Stop it first.")
     with ws.writing() as db:
         db.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))

@@ -1,6 +1,6 @@
 """The workspace's tables, and how an older workspace gets them."""
 
-VERSION = 3
+VERSION = 4
 
 TABLES = """
 -- One imported per-item log: one model on one benchmark in one evaluation.
@@ -104,7 +104,9 @@ CREATE TABLE runs (
     detail       TEXT,
     pid          INTEGER,                  -- of the runner; with pid_started it names one process for ever
     pid_started  REAL,
-    ended_at     TEXT
+    ended_at     TEXT,
+    rescored_of  TEXT,                     -- the run whose stored answers were scored again; NULL = its own answers
+    origin       TEXT                      -- JSON: where a run that was made elsewhere came from; NULL = made here
 );
 CREATE TABLE run_items (
     run_id               TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
@@ -182,7 +184,17 @@ CREATE TABLE stored_references (
     date         TEXT NOT NULL,
     rows         TEXT,                     -- JSON: item key -> metric -> [passed, trials]; NULL = aggregates only
     note         TEXT NOT NULL,
-    created_at   TEXT NOT NULL
+    created_at   TEXT NOT NULL,
+    task_version TEXT NOT NULL DEFAULT '',
+    lm_eval_version TEXT NOT NULL DEFAULT '',
+    few_shot     INTEGER,                  -- NULL = not known
+    chat_template TEXT NOT NULL DEFAULT '', -- applied | none; "" = not known
+    runtime      TEXT NOT NULL DEFAULT '',
+    device       TEXT NOT NULL DEFAULT '',
+    machine      TEXT NOT NULL DEFAULT '', -- whose clock made wall_seconds
+    wall_seconds REAL,
+    timing       TEXT NOT NULL DEFAULT '', -- standard | fast; "" = not known
+    categories   TEXT                      -- JSON: item key -> category, of rows; NULL = not known
 );
 """
 
@@ -207,6 +219,20 @@ CREATE TABLE queue (
     added_at  TEXT NOT NULL,
     ended_at  TEXT
 );
+""",
+    3: """
+ALTER TABLE runs ADD COLUMN rescored_of TEXT;
+ALTER TABLE runs ADD COLUMN origin TEXT;
+ALTER TABLE stored_references ADD COLUMN task_version TEXT NOT NULL DEFAULT '';
+ALTER TABLE stored_references ADD COLUMN lm_eval_version TEXT NOT NULL DEFAULT '';
+ALTER TABLE stored_references ADD COLUMN few_shot INTEGER;
+ALTER TABLE stored_references ADD COLUMN chat_template TEXT NOT NULL DEFAULT '';
+ALTER TABLE stored_references ADD COLUMN runtime TEXT NOT NULL DEFAULT '';
+ALTER TABLE stored_references ADD COLUMN device TEXT NOT NULL DEFAULT '';
+ALTER TABLE stored_references ADD COLUMN machine TEXT NOT NULL DEFAULT '';
+ALTER TABLE stored_references ADD COLUMN wall_seconds REAL;
+ALTER TABLE stored_references ADD COLUMN timing TEXT NOT NULL DEFAULT '';
+ALTER TABLE stored_references ADD COLUMN categories TEXT;
 """,
 }
 """What makes a workspace of that version one of the next."""

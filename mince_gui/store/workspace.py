@@ -191,6 +191,18 @@ class Workspace:
                 self.db.execute("ROLLBACK")
             raise
 
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several statements that see one state, whatever is committed meanwhile, as inside `writing` anyway."""
+        if self.db.in_transaction:
+            yield self.db
+            return
+        self.db.execute("BEGIN")
+        try:
+            yield self.db
+        finally:
+            self.db.execute("ROLLBACK")
+
     def require_writable(self) -> None:
         """Raise WorkspaceError where it can only be read: for work that is long before it writes."""
         if self.read_only:

@@ -97,6 +97,11 @@ def subset_to_json(subset: FrozenSubset) -> dict[str, Any]:
     return {**body, "sha256": _self_hash(body)}
 
 
+def subset_sha256(subset: FrozenSubset) -> str:
+    """The hash that its file carries: over which items, in which order, with which evidence."""
+    return str(subset_to_json(subset)["sha256"])
+
+
 def subset_from_json(body: Mapping[str, Any], where: str, *, seen_before: bool = False) -> FrozenSubset:
     """The verified subset of a parsed object; `where` names its file. Raises InputError.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from mince_gui.app.report import own_full_run
+from mince_gui.app.own_full_run import own_full_run
 from mince_gui.app.summary import budget_of
 from mince_gui.base.draws import UNIFORM
 from mince_gui.base.errors import MinceError

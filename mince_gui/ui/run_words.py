@@ -38,6 +38,8 @@ def state_of(run: StoredRun) -> tuple[str, str, str]:
 
 def can_resume(run: StoredRun) -> bool:
     """Whether a new runner would have something to do."""
+    if run.rescored_of:
+        return False
     if run.state == "interrupted" or (run.state == "started" and run.pid is None):
         return True
     return run.state == "ended" and run.done < run.plan.items
@@ -45,7 +47,7 @@ def can_resume(run: StoredRun) -> bool:
 
 def is_live(run: StoredRun) -> bool:
     """Whether a runner is at work, or about to be."""
-    return run.state in ("running", "paused") or (run.state == "started" and run.pid is not None)
+    return run.is_going_on
 
 
 def when(stamp: str) -> str:
@@ -67,7 +69,8 @@ def about(seconds: float) -> str:
 def entry(run: StoredRun) -> Entry:
     """The run in a list."""
     word, state, shape = state_of(run)
-    return Entry(run.run_id, run.plan.subset, local(run.created_at)[5:], run.plan.model, word, state, shape)
+    whose = f"{run.plan.model}, rescored" if run.rescored_of else run.plan.model
+    return Entry(run.run_id, run.plan.subset, local(run.created_at)[5:], whose, word, state, shape)
 
 
 def verdict(item: StoredItem) -> tuple[str, str]:

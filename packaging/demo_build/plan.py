@@ -45,6 +45,8 @@ POOL: tuple[Variant, ...] = (
     Variant("demo-1200-steps", "medium", 1200, _stamp(6)),
 )
 DEVICE = Variant("demo-device-int4", "device", 600, _stamp(59))
+UNQUANTISED = Variant("demo-device-fp32", "device", 600, _stamp(58))
+"""The device model before it was quantised."""
 
 
 def load_variant(variant: Variant, runs: Path, tokenizer: Tokenizer) -> TinyLlama:

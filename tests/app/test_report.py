@@ -82,10 +82,10 @@ def test_a_full_run_of_other_prompts_is_no_own_full_run_whatever_the_templates_f
 ) -> None:
     set_day(monkeypatch, 3)
     execute(workspace, create(workspace, order(dated, "demo-math-full")))
-    same_day = create(workspace, dated)
+    same_day = create(workspace, replace(dated, limit=5))
     execute(workspace, same_day)
     set_day(monkeypatch, 4)
-    next_day = create(workspace, dated)
+    next_day = create(workspace, replace(dated, limit=5))
     execute(workspace, next_day)
     set_day(monkeypatch, 3)
     other_prompt = create(workspace, replace(dated, system_prompt="Be brief.", limit=5))

@@ -27,7 +27,9 @@ def _item(**changed: Any) -> StoredItem:
 
 def _run(**conditions: Any) -> StoredRun:
     plan = NewRun("mmlu", "mmlu", "mmlu-9", 14_042, 9, 9, "small", Path("m"), Path("p"), "", {})
-    return StoredRun("r", "2026-01-02T03:04:05+00:00", plan, conditions, "ended", "done", "", 1, None, 9, 0, 12.5)
+    return StoredRun(
+        "r", "2026-01-02T03:04:05+00:00", plan, conditions, "ended", "done", "", 1, None, 9, 0, 12.5, "", {}
+    )
 
 
 def test_choices_of_several_tokens_have_no_prefill_rate() -> None:

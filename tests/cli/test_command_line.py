@@ -92,7 +92,8 @@ def test_the_workspace_may_stand_at_any_place(
     assert main([*add, "--workspace", ws]) == 0
     capsys.readouterr()
     assert main([ws if word == "WS" else word for word in words]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 1
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["model"] for one in listed if one["kind"] == "typed in"] == ["m"]
 
 
 def test_json_may_stand_before_the_subcommand(capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,6 +154,6 @@ def test_a_typed_in_reference_is_listed_in_percent(capsys: pytest.CaptureFixture
     assert main([*words, "--precision", "bf16", "--json"]) == 0
     capsys.readouterr()
     assert main(["reference", "list", "--json"]) == 0
-    (reference,) = json.loads(capsys.readouterr().out)
+    reference = json.loads(capsys.readouterr().out)[0]
     assert reference["scores"]["acc"] == pytest.approx(65.39)
     assert (reference["kind"], reference["precision"]) == ("typed in", "bf16")

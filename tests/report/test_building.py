@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from mince_gui.base.errors import UsageError
 from mince_gui.report import Ratio, Reference, RunData, build, finite_population_interval
-from mince_gui.report.paired import mcnemar_p
+from mince_gui.report.sides import side_of_run
 from mince_gui.report.speed import percentile
 
 MakeRun = Callable[..., RunData]
@@ -389,27 +389,6 @@ def test_latency_agrees_with_numpy_and_leaves_out_what_was_not_timed(make_run: M
     assert percentile([3.0], 0.95) == 3.0
 
 
-def test_the_split_names_the_runs_that_are_missing(make_run: MakeRun, make_own: MakeReference) -> None:
-    without = build(make_run(), own_full=None, other=None)
-    assert without.split[0].words.startswith("cannot be separated")
-    assert all(line.words.startswith("not compared in this report") for line in without.split[1:])
-    with_full = build(make_run(), own_full=make_own(), other=None)
-    assert not with_full.split[0].words.startswith("cannot be separated")
-    assert with_full.split[0].values_pp[STRICT] == with_full.metric(STRICT).drift_pp
-
-
-def test_the_split_claims_nothing_of_runs_that_nobody_looked_for(make_run: MakeRun) -> None:
-    paired = build(make_run(), own_full=None, other=None, paired=make_run(model="Phi-4 BF16"))
-    for line in paired.split[1:]:
-        assert "missing" not in line.words
-        assert "the paired run of Phi-4 BF16" in line.words
-
-
-def test_a_full_score_that_shipped_is_not_called_an_own_full_run(make_run: MakeRun, make_own: MakeReference) -> None:
-    report = build(make_run(), own_full=make_own(kind="shipped with the demo"), other=None)
-    assert report.split[0].words.endswith("against this model's full score (shipped with the demo)")
-
-
 def test_a_curve_may_stand_beside_a_single_bound(make_run: MakeRun) -> None:
     evidence = {"p95_pp": 4.6, "sizes": [50, 250], "curve_pp": [12.4, 4.6], "rule": "per-model"}
     curve = build(make_run(evidence=evidence), own_full=None, other=None).curve
@@ -420,8 +399,7 @@ def test_a_curve_may_stand_beside_a_single_bound(make_run: MakeRun) -> None:
 def test_paired_deltas_count_gained_and_lost_and_test_by_mcnemar(make_run: MakeRun) -> None:
     mine = plain_run(make_run(), 60)
     base = replace(mine, run_id="base", rows={k: {"acc": (float(4 <= int(k) < 50), 1.0)} for k in mine.subset_keys})
-    paired = build(mine, own_full=None, other=None, paired=base).paired
-    assert paired is not None
+    paired = build(mine, own_full=None, other=None, sides=(side_of_run(base),)).paired[0]
     (metric,) = paired.metrics
     assert (metric.gained, metric.lost) == (14, 0)
     assert metric.delta_pp == pytest.approx(14.0)
@@ -430,18 +408,14 @@ def test_paired_deltas_count_gained_and_lost_and_test_by_mcnemar(make_run: MakeR
     assert 0 < metric.interval.low < 14 < metric.interval.high
 
 
-@pytest.mark.parametrize(("gained", "lost"), [(0, 0), (1, 0), (5, 5), (3, 9), (40, 12), (700, 650)])
-def test_mcnemar_is_the_exact_binomial_test(gained: int, lost: int) -> None:
-    expected = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
-    assert mcnemar_p(gained, lost) == pytest.approx(expected)
-
-
-def test_runs_that_agree_on_every_item_have_no_paired_interval(make_run: MakeRun) -> None:
+def test_runs_that_agree_on_every_item_may_still_differ_on_the_rest(make_run: MakeRun) -> None:
     run = plain_run(make_run(), 60)
-    paired = build(run, own_full=None, other=None, paired=run).paired
-    assert paired is not None
-    assert paired.metrics[0].interval is None
+    paired = build(run, own_full=None, other=None, sides=(side_of_run(run),)).paired[0]
+    interval = paired.metrics[0].interval
+    assert interval is not None
+    assert interval.low < -1 < 1 < interval.high
     assert paired.metrics[0].p_value == 1.0
+    assert paired.changed == ()
 
 
 def test_a_broken_curve_in_the_evidence_is_left_out(make_run: MakeRun) -> None:

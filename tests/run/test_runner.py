@@ -68,6 +68,7 @@ def test_items_are_committed_in_order_each_before_its_event(sitting: Sitting) ->
     assert conditions.search_options["do_sample"] is False
     assert "max_length" not in conditions.search_options
     assert conditions.load_seconds
+    assert conditions.precision == "int4"
     last = sitting.events[-1]
     assert isinstance(last, ItemDone)
     assert (last.done, last.total, last.seconds_left) == (3, 3, 0.0)

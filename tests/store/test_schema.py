@@ -1,4 +1,4 @@
-"""Workspaces of older schemas: `schema_1.sql` and `schema_2.sql` are the tables that earlier versions wrote."""
+"""Workspaces of older schemas: `schema_1.sql` and its like are the tables that earlier versions wrote."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ _ITEM: dict[str, Any] = {
     "expected": "4", "prompt_sha256": "h", "prompt_tokens": 5, "output_tokens": 1, "prefill_seconds": 0.1,
     "wall_seconds": 0.3, "elapsed_seconds": 0.4, "capped": 0, "attempts": 1, "finished_at": "t",
 }  # fmt: skip
-_NEWER = {1: {}, 2: {"method": None, "finish": "eos", "greedy": None, "leading_bos": 1}}
+_NEWER: dict[int, dict[str, Any]] = {
+    1: {},
+    2: {"method": None, "finish": "eos", "greedy": None, "leading_bos": 1},
+    3: {"finish": "eos", "leading_bos": 1},
+}
 
 
 def _old(folder: Path, version: int) -> Path:
@@ -84,6 +88,8 @@ def test_an_older_workspace_is_brought_up_to_date_and_keeps_everything(
         assert (new.method, new.finish, new.greedy, new.leading_bos) == ("kept_prefix", None, (False, True), 1)
         assert (new.logprobs, new.read_tokens, new.repeats, new.memory_bytes) == ((-1.0, -0.5), 60, 3, 1 << 40)
         ws.db.execute("INSERT INTO queue (run_order, state, added_at) VALUES ('{}', 'waiting', 't')")
+        run = runs.get(ws, "r")
+        assert (run.rescored_of, run.origin) == ("", {})
 
 
 @pytest.mark.parametrize("version", MIGRATIONS)
@@ -126,9 +132,9 @@ def test_a_migration_that_fails_half_way_leaves_the_workspace_as_it_was(tmp_path
     database = _old(tmp_path, version)
     with closing(sqlite3.connect(database)) as db:
         # The last statement of the way up then fails, after all others.
-        db.execute("CREATE TABLE queue (of_another TEXT)")
+        db.execute("ALTER TABLE stored_references ADD COLUMN categories TEXT")
     before = _dump(database)
-    with pytest.raises(MinceError, match=r"mince\.db cannot be used: table queue already exists"):
+    with pytest.raises(MinceError, match=r"mince\.db cannot be used: duplicate column name: categories"):
         Workspace(tmp_path)
     assert _dump(database) == before
 

@@ -332,6 +332,17 @@ def test_a_reference_comes_back_equal(tmp_path: Path) -> None:
         date="2026-01-01",
         precision="bf16",
         rows={"0": {"exact_match,strict-match": (1.0, 1.0)}},
+        categories={"0": None},
+        task="gsm8k_cot",
+        task_version="3",
+        lm_eval_version="0.4.13",
+        few_shot=0,
+        chat_template="none",
+        runtime="hf",
+        device="CPU",
+        machine="lab",
+        wall_seconds=12.5,
+        timing="standard",
     )
     with Workspace(tmp_path) as ws:
         references.add(ws, reference)
@@ -339,3 +350,7 @@ def test_a_reference_comes_back_equal(tmp_path: Path) -> None:
         assert references.get(ws, "r1") == reference
         with pytest.raises(UsageError):
             references.get(ws, "r2")
+        references.remove(ws, "r1")
+        assert references.listing(ws) == []
+        with pytest.raises(UsageError):
+            references.remove(ws, "r1")

@@ -71,6 +71,8 @@ def _at_work() -> list[QObject]:
 @pytest.fixture(autouse=True)
 def _nothing_left(qapp: QApplication) -> Iterator[None]:
     before = {child.pid for child in psutil.Process().children(recursive=True)}
+    # What was there before is not looked through again each time: modules alone are 150,000 objects.
+    gc.freeze()
     yield
     _settled()
     assert [t.name for t in threading.enumerate() if t.name.startswith(_OURS)] == []
@@ -79,6 +81,7 @@ def _nothing_left(qapp: QApplication) -> Iterator[None]:
     children = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
     _, still = psutil.wait_procs(children, timeout=10)
     assert still == [], "a process of ours is still there"
+    gc.unfreeze()
 
 
 @pytest.fixture
@@ -204,6 +207,7 @@ def stored_run(**changed: object) -> StoredRun:
     facts: dict[str, object] = {
         "run_id": "r", "created_at": "2026-01-02T03:04:05+00:00", "plan": plan, "conditions": None, "state": "ended",
         "cause": "done", "detail": "", "pid": 1, "ended_at": None, "done": 200, "missing": 0, "elapsed_seconds": 1.0,
+        "rescored_of": "", "origin": {},
     }  # fmt: skip
     return StoredRun(**{**facts, **changed})  # type: ignore[arg-type]
 

@@ -158,8 +158,8 @@ def test_a_run_that_cannot_start_is_an_error_in_place(
 def test_a_run_whose_process_is_gone_offers_to_resume(
     qtbot: QtBot, demo_workspace: Path, open_window: Callable[..., Window]
 ) -> None:
-    run_id = detached.start(demo_workspace, RunOrder(demo.model_dir(), _FULL))
-    qtbot.waitUntil(lambda: _stored(demo_workspace, run_id).done > 20, timeout=_PATIENCE)
+    run_id = detached.start(demo_workspace, RunOrder(demo.model_dir(), _FULL, limit=200))
+    qtbot.waitUntil(lambda: _stored(demo_workspace, run_id).done > 5, timeout=_PATIENCE)
     killed = _stored(demo_workspace, run_id)
     assert killed.pid is not None
     import psutil
@@ -173,7 +173,7 @@ def test_a_run_whose_process_is_gone_offers_to_resume(
     with qtbot.waitSignal(page.over, timeout=_PATIENCE):
         page.view.go_on.click()
     ended = _stored(demo_workspace, run_id)
-    assert (ended.cause, ended.done) == ("done", _FULL_ITEMS)
+    assert (ended.cause, ended.done) == ("done", 200)
     wait_for_end(ended.pid or 0)
 
 
@@ -255,6 +255,7 @@ def test_the_number_of_runs_going_on_is_right_while_another_page_is_shown(
         run_id = _start(qtbot, page, _FULL)
         qtbot.waitUntil(lambda: 1 in numbers, timeout=_PATIENCE)
         window.show_page("logs")
+        detached.ask(demo_workspace, run_id, "stop")
     qtbot.waitUntil(lambda: numbers[-1] == 0, timeout=_PATIENCE)
     assert not page.isVisible()
     wait_for_end(_stored(demo_workspace, run_id).pid or 0)

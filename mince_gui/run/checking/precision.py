@@ -14,6 +14,8 @@ from mince_gui.run.checking.types import Fact
 from mince_gui.run.model_folder import ModelFolder
 
 _SHOWN = 3
+_FEWEST = 4
+"""Bits that no vendor's operators go below, as far as is known."""
 _LFS = b"version https://git-lfs"
 
 
@@ -65,6 +67,22 @@ def precision(graphs: Sequence[Graph], folder_name: str = "") -> Fact:
         parts.append("although the folder's name says 4 bits")
         return Fact("precision", "warn", "; ".join(parts))
     return Fact("precision", "good", "; ".join(parts))
+
+
+def precision_word(folder: ModelFolder) -> str:
+    """The precision of the weights in one word, as the graphs show it: "int4", "int8", "fp16", "bf16", "fp32" ...
+
+    Of several the one with the fewest bits. "" where it cannot be told: a graph cannot be read, or weights of more
+    than 4 bits are in sight and others may be inside operators of a vendor.
+    """
+    try:
+        graphs = [read_graph(folder.path / name) for name in folder.graphs if name.lower().endswith(".onnx")]
+    except InputError:
+        return ""
+    lowest = min((group for graph in graphs for group in graph.weights), key=lambda group: group.bits, default=None)
+    if lowest is None or (lowest.bits > _FEWEST and any(graph.opaque for graph in graphs)):
+        return ""
+    return lowest.kind.partition(" ")[0].lower()
 
 
 def _data_facts(folder: ModelFolder, graphs: dict[str, Graph]) -> Iterator[Fact]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 
 from mince_gui.report import VERDICT_WORDS, Report
 from mince_gui.report import format as fmt
+from mince_gui.report.documents.parts_page import category_blocks, paired_blocks, split_blocks
 from mince_gui.report.model import MetricReport
 from mince_gui.report.place import device_name, machine_words, place_words, smoke_words
 from mince_gui.ui import icons, theme
+from mince_gui.ui.pages.report_blocks import cards_of, caution, facts_grid
 from mince_gui.ui.run_words import when
 from mince_gui.ui.states import Figure
 from mince_gui.ui.tables import Column, TableModel, TableView
@@ -70,6 +72,19 @@ METRICS = (
 )  # fmt: skip
 
 
+def _what(report: Report) -> str:
+    """The run under its banner: model and weights, subset, when, and whether answers or run come from elsewhere."""
+    known = report.precision.lower() in report.model.lower()
+    parts = [report.model if known else f"{report.model} ({report.precision} weights)", report.subset_name]
+    parts.append(f"{when(report.ended or report.created)} UTC")
+    if report.rescored_of:
+        parts.append(f"answers of run {report.rescored_of}, scored again")
+    if report.origin:
+        machine = report.origin.get("machine") or "a machine that is not named"
+        parts.append(f"made on {machine}, came as a bundle")
+    return ", ".join(parts)
+
+
 def _full(metric: MetricReport) -> float | None:
     ratio = metric.full or metric.other
     return ratio.percent if ratio is not None and ratio.trials else None
@@ -87,11 +102,13 @@ class ReportView(Scroll):
         """Show it; `elapsed_seconds` is how long the run has really taken."""
         self.report = report
         clear(self.body)
+        paired = (block for pair in report.paired for block in paired_blocks(pair))
         self.body.addWidget(self._banner(report))
         self.body.addWidget(self._metrics(report))
         self.body.addWidget(self._speed(report, elapsed_seconds))
-        self.body.addWidget(self._split(report))
         self._notes(report)
+        for card in cards_of((*split_blocks(report), *paired, *category_blocks(report))):
+            self.body.addWidget(card)
         self.body.addWidget(self._asking(report))
         self.body.addWidget(self._conditions(report))
         self.body.addStretch(1)
@@ -119,8 +136,7 @@ class ReportView(Scroll):
         words = label(report.banner, "", wrap=True, select=True)
         words.setFont(theme.tabular(words.font(), scale=1.2, bold=True))
         words.setStyleSheet(f"color: {dress.role(state)};")
-        under = f"{report.model}, {report.subset_name}, {when(report.ended or report.created)} UTC"
-        text = column(words, label(under, "muted", select=True), gap=4)
+        text = column(words, label(_what(report), "muted", wrap=True, select=True), gap=4)
         line = row(sign, text, gap=2 * GRID, margin=2 * GRID)
         line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
         line.setStretch(1, 1)
@@ -165,6 +181,8 @@ class ReportView(Scroll):
             line = label(words, "caption", wrap=True, select=True)
             line.setToolTip(source.source)
             card.body.addWidget(line)
+            for warning in source.warnings:
+                card.body.addLayout(caution(warning))
         return card
 
     def _speed(self, report: Report, elapsed_seconds: float) -> QWidget:
@@ -210,27 +228,16 @@ class ReportView(Scroll):
             card.body.addWidget(label(speed.words, "caption", wrap=True, select=True))
         return card
 
-    def _split(self, report: Report) -> QWidget:
-        card = Card("Where a difference comes from")
-        card.body.addLayout(_grid((line.part[:1].upper() + line.part[1:], line.words) for line in report.split))
-        return card
-
     def _notes(self, report: Report) -> None:
         if report.warnings:
             card = Card("Warnings")
-            dress = theme.current()
             for warning in report.warnings:
-                sign = QLabel()
-                sign.setPixmap(icons.pixmap("warn", dress.warn, 16))
-                line = row(sign, label(warning, "", wrap=True, select=True))
-                line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
-                line.setStretch(1, 1)
-                card.body.addLayout(line)
+                card.body.addLayout(caution(warning))
             self.body.addWidget(card)
         missing = list(report.coverage.missing.items())
         if missing:
             card = Card(f"Missing: {len(missing):,} of {report.coverage.wanted:,} items")
-            card.body.addLayout(_grid(missing[:_SHOWN_MISSING]))
+            card.body.addLayout(facts_grid(missing[:_SHOWN_MISSING]))
             if len(missing) > _SHOWN_MISSING:
                 rest = f"and {len(missing) - _SHOWN_MISSING:,} more; the exported report lists them all"
                 card.body.addWidget(label(rest, "caption"))
@@ -238,7 +245,7 @@ class ReportView(Scroll):
 
     def _asking(self, report: Report) -> QWidget:
         card = Card("How it was asked and scored")
-        card.body.addLayout(_grid((name[:1].upper() + name[1:], words) for name, words in report.asking))
+        card.body.addLayout(facts_grid((name[:1].upper() + name[1:], words) for name, words in report.asking))
         return card
 
     def _conditions(self, report: Report) -> QWidget:
@@ -250,7 +257,7 @@ class ReportView(Scroll):
                 continue
             facts.append((title, _condition(name, report.conditions)))
         facts.append(("Run", report.run_id))
-        card.body.addLayout(_grid(facts))
+        card.body.addLayout(facts_grid(facts))
         return card
 
 
@@ -269,15 +276,3 @@ def _condition(name: str, conditions: Mapping[str, Any]) -> str:
         case "load_seconds" | "warmup_seconds":
             return fmt.seconds(value)
     return str(value)[:16] if name.endswith("sha256") else str(value)
-
-
-def _grid(lines: Iterable[tuple[str, str]]) -> QGridLayout:
-    grid = QGridLayout()
-    grid.setHorizontalSpacing(2 * GRID)
-    grid.setVerticalSpacing(4)
-    for place, (name, value) in enumerate(lines):
-        grid.addWidget(label(name, "muted"), place, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(label(value, "", wrap=True, select=True), place, 1)
-    grid.setColumnStretch(1, 1)
-    grid.setColumnMinimumWidth(0, 152)
-    return grid

@@ -26,7 +26,7 @@ from mince_gui.ui.widgets import button, row
 
 _EXPLAIN = "What a run says about the full benchmark: drift against its bound, the interval, the time saved."
 _EMPTY = "Every run has a report. Start one with a model folder and a pack."
-_KINDS = (("HTML", "html"), ("Markdown", "md"), ("CSV", "csv"), ("JSON", "json"))
+_KINDS = (("HTML", "html"), ("PDF", "pdf"), ("Markdown", "md"), ("CSV", "csv"), ("JSON", "json"))
 
 
 class ReportsPage(Page):
@@ -92,11 +92,14 @@ class ReportsPage(Page):
     def _show_runs(self, runs: list[StoredRun]) -> None:
         self._runs = runs
         self.show_empty(not runs)
-        # A run's report changes with its items and with the full runs that it can be held against.
-        others = tuple(sorted((run.run_id, run.done) for run in runs if run.done == run.plan.total_items))
+        # A run's report changes with its items and with the ended runs that it can be held against.
+        ended: dict[str, list[str]] = {}
+        for run in runs:
+            if run.done and not is_live(run):
+                ended.setdefault(run.plan.benchmark, []).append(run.run_id)
         workspace = self.hub.workspace
         for run in runs:
-            state = (run.state, run.done, run.missing, others)
+            state = (run.state, run.done, run.missing, tuple(ended.get(run.plan.benchmark, ())))
             known = self._judged.get(run.run_id)
             if known is None or known[0] != state:
                 self.hub.jobs.read(

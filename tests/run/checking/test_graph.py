@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from mince_gui.base.errors import InputError
 from mince_gui.run.checking import onnx_wire
 from mince_gui.run.checking.graph import ExternalFile, Graph, Weights, read_graph
-from mince_gui.run.checking.precision import precision
-from tests.run.checking.folders import block, matmul_nbits, node, number, onnx, tensor, varint
+from mince_gui.run.checking.precision import precision, precision_word
+from mince_gui.run.model_folder import read_model_folder
+from tests.run.checking.folders import block, build, matmul_nbits, node, number, onnx, tensor, varint
 
 FLOAT, UINT8, INT8, FLOAT16, UINT4 = 1, 2, 3, 10, 21
 
@@ -118,6 +119,38 @@ def test_a_folder_called_int4_whose_weights_are_larger_is_told(tmp_path: Path) -
     graph = _read(tmp_path, onnx(node("MatMul", ("x", "w"), "y"), tensor("w", FLOAT16, 4, 8)))
     assert precision([graph], "phi-int4-npu").level == "warn"
     assert precision([graph], "phi-fp16").level == "good"
+
+
+@pytest.mark.parametrize(
+    ("parts", "word"),
+    [
+        ([matmul_nbits(30)], "int4"),
+        ([matmul_nbits(30, bits=8)], "int8"),
+        ([matmul_nbits(30, bits=8), matmul_nbits(1)], "int4"),
+        ([node("MatMul", ("x", "w"), "y"), tensor("w", FLOAT16, 4, 8)], "fp16"),
+        ([node("MatMul", ("x", "w"), "y"), tensor("w", 16, 4, 8)], "bf16"),
+        ([node("MatMul", ("x", "w"), "y"), tensor("w", FLOAT, 4, 8)], "fp32"),
+        ([node("MatMulBnb4", domain="com.microsoft")], "fp4"),
+        ([node("MatMul", ("q", "k"), "y")], ""),
+        ([node("SSMLP", domain="com.amd") * 3], ""),
+        # What is in sight is the head alone; the rest may have fewer bits.
+        ([node("SSMLP", domain="com.amd") * 3, node("MatMul", ("x", "w"), "y"), tensor("w", FLOAT16, 4, 8)], ""),
+        ([node("SSMLP", domain="com.amd") * 3, matmul_nbits(1)], "int4"),
+    ],
+)
+def test_the_precision_in_one_word_is_that_of_the_fewest_bits_or_not_told(
+    tmp_path: Path, parts: list[bytes], word: str
+) -> None:
+    assert precision_word(read_model_folder(build(tmp_path, "plain-cpu", graph=onnx(*parts)))) == word
+
+
+@pytest.mark.parametrize("data", [b"", b"not a graph", b"version https://git-lfs.github.com/spec/v1"])
+def test_a_graph_that_cannot_be_read_tells_no_precision(tmp_path: Path, data: bytes) -> None:
+    assert precision_word(read_model_folder(build(tmp_path, "plain-cpu", graph=data))) == ""
+
+
+def test_the_demo_models_precision_is_told_in_one_word(model_dir: Path) -> None:
+    assert precision_word(read_model_folder(model_dir)) == "int4"
 
 
 def test_nodes_in_subgraphs_and_functions_count(tmp_path: Path) -> None:
