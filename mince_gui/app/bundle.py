@@ -196,7 +196,7 @@ def _compared(ws: Workspace, record: RunRecord, path: Path) -> tuple[What, str]:
     if more_here and more_there:
         keys = [(items[min(more)]["item_key"]) for items, more in ((here, more_here), (there, more_there))]
         raise _contradiction(record, path, f"item {keys[0]} is done here alone, item {keys[1]} in the file alone")
-    if more_here or (not more_there and _end(mine) >= _end(record)):
+    if more_here or (not more_there and (not known.origin or _end(mine) >= _end(record))):
         return "older", record.run_id
     if not known.origin:
         raise InputError(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
+from mince_gui.app import reference as references
 from mince_gui.app.full_runs import FullRuns
 from mince_gui.app.own_full_run import full_score_of_this_model
 from mince_gui.app.reference_choice import stored_reference
-from mince_gui.app.run_data import precision, run_data
+from mince_gui.app.run_data import Subsets, precision, run_data
 from mince_gui.base.errors import UsageError
 from mince_gui.base.files import write_atomic
 from mince_gui.report.comparison.building import HeldRun, build_comparison, comparison_csv, comparison_json
 from mince_gui.report.comparison.model import Comparison
 from mince_gui.report.comparison.page import comparison_page
-from mince_gui.report.documents.write import write_page
+from mince_gui.report.documents.write import PAGES, refuse, write_page
 from mince_gui.report.names import base_model
+from mince_gui.report.types import Reference
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
 from mince_gui.store.runs import StoredRun
@@ -37,6 +40,8 @@ def compare(
     with Workspace(workspace) as ws:
         named = [stored_runs.get(ws, run_id) for run_id in run_ids]
         chosen = {run.run_id: run for run in named}
+        if len(named) > len(chosen) == 1 and history_of is None:
+            raise UsageError(f"Only one run is named: {named[0].run_id}.", "Name another one to compare it with.")
         baseline, about, pair = (named[0].run_id if named else ""), "", None
         if history_of is not None:
             of = stored_runs.get(ws, history_of)
@@ -52,7 +57,9 @@ def compare(
         elif not named:
             raise UsageError("No run is named.", "Name runs, or compare all of them: mince report --all")
         full_runs = FullRuns(ws)
-        held = [_held(ws, run, full_runs) for run in chosen.values() if run.done]
+        # Every full run, subset and list of references is read once, for as many runs as need it.
+        subsets, known = Subsets(ws), cache(lambda benchmark: references.every(ws, benchmark))
+        held = [_held(ws, run, full_runs, subsets, known) for run in chosen.values() if run.done]
         left_out = {run.run_id: _NOTHING_DONE for run in chosen.values() if not run.done}
     if not held:
         raise UsageError("There is nothing to compare: no run has a finished item.", "`mince runs` lists them.")
@@ -95,14 +102,28 @@ def _history(ws: Workspace, of: StoredRun) -> list[StoredRun]:
     return [of, *others]
 
 
-def _held(ws: Workspace, run: StoredRun, full_runs: FullRuns) -> HeldRun:
+def _held(
+    ws: Workspace,
+    run: StoredRun,
+    full_runs: FullRuns,
+    subsets: Subsets,
+    references_of: Callable[[str], Sequence[Reference]],
+) -> HeldRun:
     """The run with what its own report holds it against; a comparison makes its own pairs."""
-    data = run_data(ws, run)
-    own = None if data.is_full else full_runs.own(run, data.prompts) or full_score_of_this_model(ws, run, data)
-    return HeldRun(data, own, stored_reference(ws, run, data, None))
+    data = run_data(ws, run, subsets)
+    known, own = references_of(data.benchmark), None
+    if not data.is_full:
+        own = full_runs.own(run, data.prompts) or full_score_of_this_model(ws, run, data, among=known)
+    return HeldRun(data, own, stored_reference(ws, run, data, None, among=known))
 
 
 _TEXTS: Mapping[str, Callable[[Comparison], str]] = {".json": comparison_json, ".csv": comparison_csv}
+
+
+def require_kind(path: Path) -> None:
+    """Raise UsageError for a suffix that names no kind of document: before the runs are read, which takes its time."""
+    if path.suffix.lower() not in (*PAGES, *_TEXTS):
+        refuse(path, "comparison", (*PAGES, *_TEXTS))
 
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
@@ -110,6 +131,7 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
 
     Raises UsageError for any other suffix.
     """
+    require_kind(path)
     text = _TEXTS.get(path.suffix.lower())
     if text is None:
         write_page(comparison_page(comparison), path)

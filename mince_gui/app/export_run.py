@@ -33,9 +33,9 @@ RunForm = Literal["lm-eval", "csv"]
 
 VERSIONS = {
     "ifeval": 4.0, "leaderboard_ifeval": 3.0, "gsm8k": 3.0, "gsm8k_cot": 3.0, "gsm8k_cot_zeroshot": 3.0,
-    "gsm8k_cot_llama": 4.0, "arc_challenge": 1.0, "mmlu": 1.0,
+    "gsm8k_cot_llama": 4.0, "arc_challenge": 1.0, "mmlu": 1.0, "demo_choice": 1.0, "demo_math": 1.0,
 }  # fmt: skip
-"""Versions of lm-eval 0.4.13's task files, by which the tasks of our own ask."""
+"""Versions of lm-eval 0.4.13's task files, by which the tasks of our own ask; and of the demo's tasks."""
 _RUN_ID = re.compile(r"\d{8}-(\d{1,6}(-[0-9a-f]{0,4})?)?")
 _TEMPERATURE_SAID = ("ifeval", "leaderboard_ifeval", "gsm8k")
 _AFTER_MARK_ALONE = ("gsm8k_cot", "gsm8k_cot_llama")

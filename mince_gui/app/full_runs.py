@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 
 from mince_gui.app.run_data import device_key, precision, prompts, scoring_key
 from mince_gui.app.summary import budget_of
-from mince_gui.report.place import device_name
+from mince_gui.report.sides import one_device
 from mince_gui.report.types import Ratio, Reference
 from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
 from mince_gui.store.runs import StoredItem, StoredRun
 
-_SAME_PROMPTS = ("model_sha256", "chat_template_sha256")
-"""Conditions that two runs share which were asked the same of the same model."""
 _SAME_SETTINGS = ("prompt_date", "system_prompt")
+"""Settings that two runs share which were asked alike."""
+_PLACES = {
+    "device": "device", "runtime": "runtime", "oga_version": "version of onnxruntime-genai", "machine": "machine",
+}  # fmt: skip
+"""Conditions in which an own full run may differ, and that answers may depend on."""
 
 
 class FullRuns:
@@ -31,7 +35,8 @@ class FullRuns:
 
         Chat templates are told apart by their content, not by the name of their file; and the items that both ran must
         have been asked by the very same prompts (a native task and its logged prompts may differ), unless their content
-        differs. `asked` are the hashes of the run's prompts, where they are at hand (`run_data.prompts`).
+        differs. Its `warnings` say what differs of where it ran. `asked` are the hashes of the run's prompts, where
+        they are at hand (`run_data.prompts`).
         """
         candidates = [other for other in self._runs if other.run_id != run.run_id and _asks_the_same(run, other)]
         if not candidates:
@@ -42,7 +47,7 @@ class FullRuns:
         for full in candidates:
             reference, theirs = self._of(full)
             if all(theirs.get(key, prompt) == prompt for key, prompt in mine.items()):
-                return reference
+                return dataclasses.replace(reference, warnings=tuple(_elsewhere(run, full)))
         return None
 
     def _of(self, full: StoredRun) -> tuple[Reference, Mapping[str, str]]:
@@ -53,14 +58,25 @@ class FullRuns:
 
 
 def _asks_the_same(run: StoredRun, other: StoredRun) -> bool:
+    digest = (run.conditions or {}).get("model_sha256")
+    # Of a folder without a hash nothing says that it is the same one.
+    same_model = bool(digest) and (other.conditions or {}).get("model_sha256") == digest
     mine, theirs = run.plan, other.plan
+    return (
+        same_model
+        and (mine.benchmark, mine.task) == (theirs.benchmark, theirs.task)
+        and asks_alike(run, other)
+        and scoring_key(other) == scoring_key(run)
+    )
+
+
+def asks_alike(run: StoredRun, other: StoredRun) -> bool:
+    """Whether both ask the same way, of whichever model: chat template by content, date, system prompt, budget."""
     conditions, others = run.conditions or {}, other.conditions or {}
     return (
-        (mine.benchmark, mine.task) == (theirs.benchmark, theirs.task)
-        and all(others.get(name) == conditions.get(name) for name in _SAME_PROMPTS)
-        and all(theirs.settings.get(name) == mine.settings.get(name) for name in _SAME_SETTINGS)
+        others.get("chat_template_sha256") == conditions.get("chat_template_sha256")
+        and all(other.plan.settings.get(name) == run.plan.settings.get(name) for name in _SAME_SETTINGS)
         and _same_budget(run, other)
-        and scoring_key(other) == scoring_key(run)
     )
 
 
@@ -71,6 +87,17 @@ def _same_budget(run: StoredRun, other: StoredRun) -> bool:
         return mine == theirs
     asked = (of.plan.settings.get("max_new_tokens") for of in (run, other))
     return len(set(asked)) == 1
+
+
+def _elsewhere(run: StoredRun, full: StoredRun) -> Iterator[str]:
+    """Where the full run was made under other conditions: its drift is that of the answers given there."""
+    here, there = run.conditions or {}, full.conditions or {}
+    for name, what in _PLACES.items():
+        if here.get(name) != there.get(name):
+            yield f"its {what} is {there.get(name) or 'not known'}, the run's {here.get(name) or 'not known'}"
+    mixed = [what for name, what in _PLACES.items() if name in (there.get("changed") or ())]
+    if mixed:
+        yield f"it was continued with another {', another '.join(mixed)}"
 
 
 def _as_reference(ws: Workspace, full: StoredRun, items: Sequence[StoredItem]) -> Reference:
@@ -93,6 +120,6 @@ def _as_reference(ws: Workspace, full: StoredRun, items: Sequence[StoredItem]) -
         rows={item.item_key: item.scores for item in items},
         precision=precision(full),
         categories={item.item_key: item.category for item in items},
-        device=device_name(conditions),
+        device=one_device(conditions),
         runtime=str(conditions.get("runtime") or ""),
     )

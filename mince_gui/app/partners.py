@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 from mince_gui.app import reference as references
+from mince_gui.app.full_runs import asks_alike
+from mince_gui.app.reference_choice import differences
+from mince_gui.app.reference_facts import from_log
 from mince_gui.app.run_data import precision, run_data, scoring_key
 from mince_gui.base.errors import UsageError
-from mince_gui.logs.types import PerItemLog
-from mince_gui.report.names import precision_of
-from mince_gui.report.place import device_name
-from mince_gui.report.sides import is_quantised, kind_of_device, role_of, side_of_reference, side_of_run
-from mince_gui.report.types import Ratio, Side
+from mince_gui.report.sides import is_quantised, kind_of_device, one_device, role_of, side_of_reference, side_of_run
+from mince_gui.report.types import Reference, RunData, Side
 from mince_gui.store import Workspace
 from mince_gui.store import logs as stored_logs
 from mince_gui.store import references as stored_references
@@ -22,16 +22,18 @@ from mince_gui.store.runs import StoredRun
 _CPU = "CPU"
 
 
-def sides_for(ws: Workspace, run: StoredRun, against: Sequence[str] = ()) -> list[Side]:
-    """The sides that are named; without any, the best one for each part of the gap that this run can tell.
+def named_sides(ws: Workspace, run: StoredRun, data: RunData, against: Sequence[str]) -> list[Side]:
+    """The sides of these names: a run's id, a reference's, or the model of an imported log.
 
-    A name is a run's id, a reference's, or the model of an imported log. Raises UsageError for one that is not there,
-    is of another benchmark, or keeps no outcomes per item.
+    Raises UsageError for one that is not there, is of another benchmark, or keeps no outcomes per item.
     """
-    if against:
-        return [_named(ws, run, name) for name in dict.fromkeys(against)]
+    return [_named(ws, run, data, name) for name in dict.fromkeys(against)]
+
+
+def sides_of_parts(ws: Workspace, run: StoredRun, data: RunData) -> list[Side]:
+    """The best side for each part of the gap that this run can tell."""
     best: dict[str, Side] = {}
-    for side in _candidates(ws, run):
+    for side in _candidates(ws, run, data):
         slot = _slot(_bare(run), side)
         if slot:
             best.setdefault(slot, side)
@@ -53,49 +55,58 @@ def _bare(run: StoredRun) -> Side:
     conditions = run.conditions or {}
     return Side(
         ident=run.run_id, kind="run", benchmark=run.plan.benchmark, model=run.plan.model, precision=precision(run),
-        device=device_name(conditions) if conditions.get("device") else "", rows={}, date=run.created_at,
+        device=one_device(conditions), rows={}, date=run.created_at,
         model_sha256=str(conditions.get("model_sha256") or ""),
     )  # fmt: skip
 
 
-def _candidates(ws: Workspace, run: StoredRun) -> Iterator[Side]:
-    """Every other side that shares items with the run, without rows where it is a run: the most items in common first,
-    of equal ones the newest, runs before references.
+def _candidates(ws: Workspace, run: StoredRun, data: RunData) -> Iterator[Side]:
+    """Every other side that shares items with the run, without rows where it is a run.
+
+    First those that were asked alike, as far as that is known, and have half of the items or more; of these the ones
+    with the most items in common, of equal ones the newest, runs before references.
     """
-    mine, keys = _bare(run), stored_runs.done_keys(ws, run.run_id)
-    found: list[tuple[int, Side]] = []
+    mine, keys = _bare(run), data.rows.keys()
+    found: list[tuple[bool, int, Side]] = []
     for other in stored_runs.runs(ws):  # newest first
         same = (other.plan.benchmark, other.plan.task) == (run.plan.benchmark, run.plan.task)
         same = same and scoring_key(other) == scoring_key(run)
         if same and other.run_id != run.run_id and other.done and other.conditions:
             side = _bare(other)
             if _slot(mine, side):
-                found.append((len(keys & stored_runs.done_keys(ws, other.run_id)), side))
+                common = len(keys & stored_runs.done_keys(ws, other.run_id))
+                found.append((asks_alike(run, other) and 2 * common >= len(keys), common, side))
     for reference in stored_references.listing(ws, run.plan.benchmark):
-        if reference.rows is not None and reference.task in ("", run.plan.task):
-            side = side_of_reference(reference)
-            if _slot(mine, side):
-                found.append((len(keys & side.rows.keys()), side))
-    found.sort(key=lambda pair: -pair[0])
-    return (side for common, side in found if common)
+        usable = reference.rows is not None and reference.task in ("", run.plan.task)
+        if usable and _slot(mine, side_of_reference(reference)):
+            side = _side_of(reference, run, data)
+            found.append((False, len(keys & side.rows.keys()), side))
+    found.sort(key=lambda entry: (not entry[0], -entry[1]))
+    return (side for _, common, side in found if common)
 
 
 def _whole(ws: Workspace, side: Side) -> Side:
     return side_of_run(run_data(ws, stored_runs.get(ws, side.ident))) if side.kind == "run" else side
 
 
-def _named(ws: Workspace, run: StoredRun, name: str) -> Side:
-    side = _found(ws, run, name)
+def _side_of(reference: Reference, run: StoredRun, data: RunData) -> Side:
+    """A reference as a side, with what is not alike on both."""
+    side = side_of_reference(reference)
+    return dataclasses.replace(side, warnings=(*side.warnings, *differences(reference, run, data, asked_for=True)))
+
+
+def _named(ws: Workspace, run: StoredRun, data: RunData, name: str) -> Side:
+    side = _found(ws, run, data, name)
     if side.benchmark != run.plan.benchmark:
         raise UsageError(f"{name} is of {side.benchmark}, the run of {run.plan.benchmark}.", "Name one of the same.")
     if side.ident == run.run_id:
         raise UsageError(f"{name} is the run itself.", "Name another one.")
-    if not stored_runs.done_keys(ws, run.run_id) & side.rows.keys():
+    if not data.rows.keys() & side.rows.keys():
         raise UsageError(f"{name} has no item in common with the run.", "Name a run of the same subset, or a full one.")
     return side
 
 
-def _found(ws: Workspace, run: StoredRun, name: str) -> Side:
+def _found(ws: Workspace, run: StoredRun, data: RunData, name: str) -> Side:
     if any(known.run_id == name for known in stored_runs.runs(ws)):
         return side_of_run(run_data(ws, stored_runs.get(ws, name)))
     for reference in references.every(ws):
@@ -105,28 +116,13 @@ def _found(ws: Workspace, run: StoredRun, name: str) -> Side:
                     f"Reference {name} has aggregate scores only: nothing can be paired with it.",
                     "Import the per-item log of that run: mince reference import",
                 )
-            return side_of_reference(reference)
+            return _side_of(reference, run, data)
     logs = [log for log in stored_logs.listing(ws, run.plan.benchmark) if log.model == name]
     if logs:
-        return _side_of_log(stored_logs.load(ws, logs[0].log_id))
+        # The newest one of several.
+        reference = from_log(stored_logs.load(ws, logs[0].log_id), "imported")
+        return dataclasses.replace(_side_of(reference, run, data), ident=f"log of {name}")
     raise UsageError(
         f"There is no run, reference or imported log '{name}' of {run.plan.benchmark}.",
         "`mince runs`, `mince reference list` and `mince logs` list them.",
     )
-
-
-def _side_of_log(log: PerItemLog) -> Side:
-    """An imported log as a side. Its device is not known, its precision only where the model's name tells it."""
-    rows: dict[str, dict[str, tuple[float, float]]] = {}
-    full: dict[str, Ratio] = {}
-    for metric in log.metrics:
-        cells = zip(log.keys, log.passed[metric].tolist(), log.trials[metric].tolist(), strict=True)
-        have = [(key, p, t) for key, p, t in cells if not math.isnan(t)]
-        for key, p, t in have:
-            rows.setdefault(key, {})[metric] = (p, t)
-        if len(have) == log.total_items:
-            full[metric] = Ratio(math.fsum(p for _, p, _ in have), math.fsum(t for _, _, t in have), len(have))
-    return Side(
-        ident=f"log of {log.model}", kind="reference", benchmark=log.benchmark.name, model=log.model,
-        precision=precision_of(log.model), device="", rows=rows, full=full, date=log.timestamp,
-    )  # fmt: skip

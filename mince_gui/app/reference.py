@@ -17,6 +17,7 @@ from mince_gui.benchmarks import BENCHMARKS, of_task
 from mince_gui.logs import detect, read
 from mince_gui.logs.lm_eval.results import Results
 from mince_gui.logs.types import PerItemLog
+from mince_gui.report.names import precision_of
 from mince_gui.report.published import published
 from mince_gui.report.types import Ratio, Reference, ReferenceKind
 from mince_gui.store import Workspace
@@ -53,8 +54,10 @@ def typed_in(
 
     `on` is the day of the measurement ("2026-03-01", "2026-03" or "2026"; None = today), `seconds` its wall clock on
     `machine`. What is not known stays "" or None. Raises UsageError for an unknown metric, for a score that is out of
-    range or may be a share as well as a percentage, for a date that is none, and for another benchmark's task.
+    range or may be a share as well as a percentage, for a date or precision that is none, and for another benchmark's
+    task.
     """
+    precision = _precision(precision)
     with Workspace(workspace) as ws:
         known = stored_logs.known_benchmark(ws, benchmark)
         names = [metric.name for metric in known.metrics]
@@ -107,6 +110,19 @@ def typed_in(
         return reference
 
 
+def _precision(said: str) -> str:
+    """One word for the precision of the weights, as everything else here writes it; "" stays "".
+
+    It decides whether a difference is that of quantisation. Raises UsageError for what names none.
+    """
+    word = precision_of(said)
+    if said.strip() and not word:
+        raise UsageError(
+            f"'{said}' is no precision that is known.", "Say bf16, fp16, fp32, int8, int4 or the like with --precision."
+        )
+    return word
+
+
 def _date(on: str | None) -> str:
     """The day, month or year as given. Raises UsageError for what is none, or lies ahead."""
     today = datetime.date.today()  # noqa: DTZ011 - the user's own day
@@ -140,8 +156,9 @@ def import_references(
     `model` is the name of the model whose runs they are held against, `model_sha256` the hash of the model folder
     that made them, where that is known. `unit` says what the scores of a results file are where lm-eval's shares of 1
     are not meant. Raises InputError for a log that sizing would refuse too: a score of a part, or of answers that were
-    not read, is no reference.
+    not read, is no reference; UsageError for a precision that is none.
     """
+    precision = _precision(precision)
     if not path.exists():
         raise InputError(f"{path} does not exist.", "Name a folder of logs or a results_*.json.")
     with stream(emit, "reference", detail=str(path)), Workspace(workspace) as ws:
@@ -164,8 +181,10 @@ def import_references(
                             model_sha256=model_sha256,
                         )
                     )
-            if not references and path.is_dir():
-                files = sorted(path.rglob("results_*.json"))
+            if not references:
+                # A results file may have been given another name; in a folder only lm-eval's own is one.
+                files = sorted(path.rglob("results_*.json")) if path.is_dir() else []
+                files += [path] if path.is_file() and path.suffix == ".json" else []
                 _require_one_model(
                     model, [Results.load(file).model_name or str(file.parent) for file in files], str(path)
                 )
@@ -173,7 +192,12 @@ def import_references(
                     one for file in files for one in from_results(file, model=model, precision=precision, unit=unit)
                 ]
         if not references:
-            raise InputError(f"{path} holds no full-benchmark scores.", "Give lm-eval output, or type the scores in.")
+            raise InputError(
+                f"{path} holds no full-benchmark scores.",
+                "Give lm-eval's per-item logs (samples_*.jsonl), or its results_*.json with one of the tasks "
+                f"{', '.join(name for name, known in BENCHMARKS.items() if known.in_lm_eval)}; or type the scores in: "
+                "mince reference add --help",
+            )
         for reference in references:
             stored_references.add(ws, reference)
         return references
@@ -187,13 +211,16 @@ def import_stored_logs(
     `benchmark` takes that one alone; `model` is the name of the model whose runs they are held against. Raises
     UsageError where there is no such log, InputError for one that is no sound log of the full benchmark.
     """
+    precision = _precision(precision)
     with Workspace(workspace) as ws:
+        name = None if benchmark is None else stored_logs.known_benchmark(ws, benchmark).name
         newest: dict[str, int] = {}
-        for stored in stored_logs.listing(ws, benchmark):
+        for stored in stored_logs.listing(ws, name):
             if stored.model.lower() == logged.lower():
                 newest.setdefault(stored.benchmark, stored.log_id)
         if not newest:
-            raise UsageError(f"The workspace has no log of '{logged}'.", "`mince logs` lists them.")
+            of = f" for {name}" if name else ""
+            raise UsageError(f"The workspace has no log of '{logged}'{of}.", "`mince logs` lists them.")
         references = []
         for log_id in newest.values():
             log = stored_logs.load(ws, log_id)

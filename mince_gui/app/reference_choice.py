@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from mince_gui.app import reference as references
 from mince_gui.app.export_run import VERSIONS
-from mince_gui.app.own_full_run import is_whole, of_this_model
+from mince_gui.app.own_full_run import is_whole
 from mince_gui.app.reference_facts import version_text
 from mince_gui.base.errors import MinceError, UsageError
 from mince_gui.report.names import base_model, precision_of
@@ -25,12 +25,17 @@ _KINDS = ("imported", "shipped with the demo", "typed in", "published")
 """The better known first: imported ones came from a file, typed-in ones from a reader, published ones from a paper."""
 
 
-def stored_reference(ws: Workspace, run: StoredRun, data: RunData, named: str | None) -> Reference | None:
+def stored_reference(
+    ws: Workspace, run: StoredRun, data: RunData, named: str | None, *, among: Sequence[Reference] | None = None
+) -> Reference | None:
     """The reference that the run's total gap is taken to, with `warnings` on what differs; None where none fits.
 
     `named` is a reference's id; without it one of the same model is taken, before it was quantised or packed in another
-    way if need be: of the run's task before others, of the very name before those of the same base model, imported
-    before typed in before published, the newest first. Raises UsageError for a named one that cannot be used.
+    way if need be: of the run's task before others, of the very name before those of the same base model, of weights
+    that are not known to be quantised before others, imported before typed in before published, the newest first. What
+    the run's very model folder scored is none: the difference to that is no total gap. `among` are the references of
+    the run's benchmark, stored and published, where they were read already. Raises UsageError for a named one that
+    cannot be used.
     """
     if named is not None:
         chosen = references.get(ws, named)
@@ -45,27 +50,32 @@ def stored_reference(ws: Workspace, run: StoredRun, data: RunData, named: str | 
         base = base_model(data.model)
         usable = [
             known
-            for known in references.every(ws, data.benchmark)
-            if is_whole(known, data) and not of_this_model(known, run) and base_model(known.model) == base
+            for known in (references.every(ws, data.benchmark) if among is None else among)
+            if is_whole(known, data) and not _is_of_the_folder(known, run) and base_model(known.model) == base
         ]
         if not usable:
             return None
         # The listing has the newest first, which stays so among equals.
         chosen = min(usable, key=lambda known: _rank(known, run, data))
     return dataclasses.replace(
-        chosen, warnings=(*chosen.warnings, *_warnings(chosen, run, data, asked_for=named is not None))
+        chosen, warnings=(*chosen.warnings, *differences(chosen, run, data, asked_for=named is not None))
     )
 
 
-def _rank(known: Reference, run: StoredRun, data: RunData) -> tuple[bool, bool, int, bool, bool]:
-    precision = known.precision or precision_of(known.model)
+def _is_of_the_folder(known: Reference, run: StoredRun) -> bool:
+    return bool(known.model_sha256) and known.model_sha256 == (run.conditions or {}).get("model_sha256")
+
+
+def _rank(known: Reference, run: StoredRun, data: RunData) -> tuple[bool, bool, bool, int, bool, bool]:
+    # What a quantised model lost is told by the model as it was before.
+    quantised = is_quantised(known.precision or precision_of(known.model))
     return (
         known.task not in ("", run.plan.task),
         known.model != data.model,
+        quantised is True,
         _KINDS.index(known.kind) if known.kind in _KINDS else len(_KINDS),
         known.rows is None,
-        # What a quantised model lost is told by the model as it was before.
-        is_quantised(precision) is not False,
+        quantised is None,
     )
 
 
@@ -113,7 +123,8 @@ def _logged_version(pack: Path, sha256: str) -> str:
     return version_text(versions.pop()) if len(versions) == 1 else ""
 
 
-def _warnings(reference: Reference, run: StoredRun, data: RunData, *, asked_for: bool) -> Iterator[str]:
+def differences(reference: Reference, run: StoredRun, data: RunData, *, asked_for: bool) -> Iterator[str]:
+    """What is not alike, or not known, of how both were made: phrases about the reference ("its task is ...")."""
     if base_model(reference.model) != base_model(data.model):
         yield f"it is of another model by name: {reference.model}"
     elif reference.model != data.model and not asked_for:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mince_gui.app.own_full_run import full_score_of_this_model, own_full_run
-from mince_gui.app.partners import sides_for
+from mince_gui.app.partners import named_sides, sides_of_parts
 from mince_gui.app.reference_choice import stored_reference
 from mince_gui.app.run_data import run_data
 from mince_gui.app.stream import stream
@@ -40,7 +40,8 @@ def compute(
     """The numbers of one run: drift against its own full run, total gap against a stored reference, paired deltas.
 
     `reference` names a stored reference (default: the one that fits best); `against` names runs, references or imported
-    logs to pair with (default: the same model unquantised, and the same build on the CPU, where they are there).
+    logs to pair with (default: the same model unquantised, and the same build on the CPU, where they are there; the
+    parts of the gap are told by these in any case).
     Raises UsageError for an unknown run, reference or side, and for a run without a finished item.
     """
     with Workspace(workspace) as ws:
@@ -62,7 +63,9 @@ def of_run(
         raise UsageError(f"Run {run.run_id} has no finished item.", f"mince run --resume {run.run_id}")
     own = None if data.is_full else own_full_run(ws, run) or full_score_of_this_model(ws, run, data)
     other = stored_reference(ws, run, data, reference)
-    return gated(build(data, own_full=own, other=other, sides=sides_for(ws, run, against)), limits)
+    parts = sides_of_parts(ws, run, data)
+    sides = named_sides(ws, run, data, against) if against else parts
+    return gated(build(data, own_full=own, other=other, sides=sides, of_parts=parts if against else ()), limits)
 
 
 def report(
@@ -95,4 +98,4 @@ def require_within(computed: Report) -> None:
         raise LimitError(gate.line)
     if not computed.coverage.complete:
         raise ItemsMissingError(gate.line, f"Go on: mince run --resume {computed.run_id}")
-    raise MinceError(gate.line, "Nothing was judged, so nothing is passed.")
+    raise MinceError(gate.line, "What cannot be judged is not passed.")

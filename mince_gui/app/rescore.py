@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mince_gui import __version__
+from mince_gui.app.full_runs import FullRuns
 from mince_gui.app.prompting import Chat, Prompting, choose_task
 from mince_gui.app.stream import stream
 from mince_gui.base.cancel import CancelToken
@@ -61,6 +62,7 @@ class Rescored:
 
     `before` and `after` are (passed, trials) per metric over done items; `done` of the `answers` are scored
     now. `asked_by` is the task whose prompts were answered, `asks_alike` whether the one that scores asks so too.
+    `full_run` is the source's own full run where the new record has none: that one is to be rescored too.
     """
 
     run_id: str | None
@@ -76,6 +78,7 @@ class Rescored:
     before: Scores
     after: Scores
     changed: tuple[Changed, ...]
+    full_run: str | None
 
     def to_json(self) -> dict[str, Any]:
         """The object of `rescore --json`; scores in percent."""
@@ -90,6 +93,7 @@ class Rescored:
             "items": self.items,
             "answers": self.answers,
             "done": self.done,
+            "full_run": self.full_run,
             "scores": {
                 metric: {"before": _ratio(self.before.get(metric)), "after": _ratio(self.after.get(metric))}
                 for metric in dict.fromkeys((*self.before, *self.after))
@@ -184,6 +188,7 @@ def rescore(
             before=stored_runs.totals(ws, run.run_id),
             after=_totals(judged),
             changed=tuple(changed),
+            full_run=None if kept is None else _full_run_scored_otherwise(ws, run, kept),
         )
 
 
@@ -196,10 +201,19 @@ def _source_of(ws: Workspace, run: StoredRun) -> StoredRun:
     return known.get(run.rescored_of, run)
 
 
+def _full_run_scored_otherwise(ws: Workspace, run: StoredRun, kept: str) -> str | None:
+    """The own full run of `run` where it is none of its rescored record `kept`, because it was not scored alike."""
+    full_runs = FullRuns(ws)
+    full = full_runs.own(run) if run.plan.items < run.plan.total_items else None
+    return full.reference_id if full is not None and full_runs.own(stored_runs.get(ws, kept)) is None else None
+
+
 def _pack_of(ws: Workspace, run: StoredRun, named: Path | None) -> Path:
     """A file with the very bytes of the run's pack."""
     wanted = run.plan.pack_sha256
     if named is not None:
+        if not named.is_file():
+            raise InputError(f"{named} is no file.", "Say where the run's pack is: --pack FILE")
         places = [named]
     else:
         places = [run.plan.pack_path, *(p.path for p in stored_subsets.packs(ws) if p.sha256 == wanted)]
@@ -210,6 +224,11 @@ def _pack_of(ws: Workspace, run: StoredRun, named: Path | None) -> Path:
         raise InputError(
             f"{named} is not the pack of run {run.run_id}: its SHA-256 is not {wanted[:16]}...",
             "Items are scored by the docs that were asked: name the file that the run was made with.",
+        )
+    if run.origin:
+        raise InputError(
+            f"The docs of run {run.run_id} are in its pack {run.plan.pack_path.name}, which a bundle does not carry.",
+            "Copy the pack from the machine that made the run, and say where it is: --pack FILE",
         )
     raise InputError(
         f"The pack {run.plan.pack_path} is gone or changed since run {run.run_id} began, and its docs are in it.",

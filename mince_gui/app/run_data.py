@@ -23,6 +23,7 @@ from mince_gui.store import Workspace
 from mince_gui.store import runs as stored_runs
 from mince_gui.store.runs import StoredItem, StoredRun
 from mince_gui.subset.subset_file import subset_sha256
+from mince_gui.subset.types import FrozenSubset
 
 
 def device_key(run: StoredRun) -> str:
@@ -32,9 +33,28 @@ def device_key(run: StoredRun) -> str:
     return sha256_text(canonical_json(facts))[:16]
 
 
-def run_data(ws: Workspace, run: StoredRun) -> RunData:
-    """A stored run as the report needs it: with the subset as it was run, whatever lies in its pack's place now."""
-    subset = stored_runs.subset_of(ws, run)
+class Subsets:
+    """The frozen subsets of a workspace's runs with their SHA-256, each read once for all runs of its pack."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+        self._read: dict[str, tuple[FrozenSubset, str]] = {}
+
+    def of(self, run: StoredRun) -> tuple[FrozenSubset, str]:
+        """As the run's pack had it then."""
+        pack = run.plan.pack_sha256
+        if pack not in self._read:
+            subset = stored_runs.subset_of(self._ws, run)
+            self._read[pack] = subset, subset_sha256(subset)
+        return self._read[pack]
+
+
+def run_data(ws: Workspace, run: StoredRun, subsets: Subsets | None = None) -> RunData:
+    """A stored run as the report needs it: with the subset as it was run, whatever lies in its pack's place now.
+
+    `subsets` are those that were read for other runs already.
+    """
+    subset, sha256 = (subsets or Subsets(ws)).of(run)
     conditions = run.conditions or {}
     items = stored_runs.items(ws, run.run_id)
     done = [item for item in items if item.state == "done"]
@@ -73,7 +93,7 @@ def run_data(ws: Workspace, run: StoredRun) -> RunData:
         accepted=tuple(run.plan.settings.get("accepted_differences", ())),
         unverified=run.plan.settings.get("unverified", 0),
         pack_sha256=run.plan.pack_sha256,
-        subset_sha256=subset_sha256(subset),
+        subset_sha256=sha256,
         precision=precision(run),
         answers_given=_answers(done),
         expected={item.item_key: item.expected for item in items if item.expected is not None},

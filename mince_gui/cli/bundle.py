@@ -109,7 +109,8 @@ def import_command(files: tuple[Path, ...], workspace: Path, as_json: bool) -> N
     if refused:
         for error in refused:
             click.echo(f"! {error.message} {error.remedy}", err=True)
-        raise InputError(f"{len(refused)} of {len(files)} files were refused; the others are in the workspace.")
+        others = "the others are in the workspace" if done else "nothing was changed"
+        raise InputError(f"{len(refused)} of {len(files)} files were refused (see above); {others}.")
 
 
 @bundle_group.command("show")

@@ -63,6 +63,8 @@ def json_option(command: F) -> F:
 class Amount(click.FloatRange):
     """A finite number in a range: click itself lets "nan" and "inf" through."""
 
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """As click's, which says what is wrong with the option."""
         number = float(super().convert(value, param, ctx))

@@ -11,7 +11,7 @@ from mince_gui.cli.console import LiveLine, cancel_on_interrupt, json_option, pr
 from mince_gui.cli.import_logs import print_summary
 from mince_gui.cli.run import print_run
 from mince_gui.cli.size import print_sizing
-from mince_gui.report.format import percent, pp
+from mince_gui.report.format import interval, percent, pp
 
 
 def _show(step: Step) -> None:
@@ -42,6 +42,23 @@ def _rows(parts: list[DemoPart]) -> list[tuple[str, ...]]:
         )
         for part in parts
         for metric in part.report.metrics
+    ]
+
+
+def _quantisation(parts: list[DemoPart]) -> list[tuple[str, ...]]:
+    """The INT4 model minus the same weights before they were quantised, on the items of the subset."""
+    return [
+        (
+            part.subset.name,
+            value.title,
+            pp(value.pp),
+            "-" if value.interval is None else interval(value.interval.low, value.interval.high, unit="pp"),
+            f"{value.items:,}",
+        )
+        for part in parts
+        for line in part.report.split.lines
+        if line.part == "quantisation delta"
+        for value in line.values
     ]
 
 
@@ -85,8 +102,16 @@ def demo_command(quick: bool, workspace: Path, as_json: bool) -> None:
             ]
         )
         return
+    print_result(parts)
+
+
+def print_result(parts: list[DemoPart]) -> None:
+    """Drift, what quantisation cost, speedup and where the documents are."""
     click.echo("\n== Result")
-    click.echo(table(("subset", "metric", "full", "subset", "drift", "bound", ""), _rows(parts), left=2))
+    click.echo(table(("frozen subset", "metric", "full run", "subset run", "drift", "bound", ""), _rows(parts), left=2))
+    if costs := _quantisation(parts):
+        head = ("quantisation delta", "metric", "INT4 - FP32", "95 % interval", "items of both")
+        click.echo(f"\n{table(head, costs, left=2)}\n")
     for part in parts:
         click.echo(f"{part.subset.name}: {part.report.speedup.words}")
     for part in parts:

@@ -25,7 +25,7 @@ from mince_gui.report.format import seconds as duration
 from mince_gui.report.types import Reference
 
 F = TypeVar("F", bound=Callable[..., Any])
-_SOURCE_WIDTH = 60
+_SOURCE_WIDTH = 40
 
 
 @click.group("reference")
@@ -64,7 +64,14 @@ def _scores(reference: Reference) -> str:
     return "  ".join(f"{name} {percent(ratio.percent, digits=2)}" for name, ratio in reference.metrics.items())
 
 
-def _print(references: Sequence[Reference], as_json: bool) -> None:
+def _first_score(reference: Reference) -> str:
+    """Of a list that holds many, each on one line."""
+    name, ratio = next(iter(reference.metrics.items()))
+    rest = len(reference.metrics) - 1
+    return f"{name} {percent(ratio.percent, digits=2)}{f', {rest} more' if rest else ''}"
+
+
+def _print(references: Sequence[Reference], as_json: bool, scores: Callable[[Reference], str] = _scores) -> None:
     if as_json:
         print_json([_json(reference) for reference in references])
         return
@@ -81,7 +88,7 @@ def _print(references: Sequence[Reference], as_json: bool) -> None:
                 r.benchmark,
                 r.model,
                 r.precision,
-                _scores(r),
+                scores(r),
                 r.date,
                 _short(r.source),
             )
@@ -185,8 +192,11 @@ def add_command(
 @workspace_option
 @json_option
 def list_command(benchmark: str | None, workspace: Path, as_json: bool) -> None:
-    """List the references: those of the workspace, newest first, then the published ones."""
-    _print(listing(workspace, benchmark), as_json)
+    """List the references: those of the workspace, newest first, then the published ones.
+
+    `mince reference show ID` tells all that is known of one.
+    """
+    _print(listing(workspace, benchmark), as_json, _first_score)
 
 
 @reference_group.command("show")

@@ -30,7 +30,10 @@ from mince_gui.report.gate import Limits
     help="Pair item by item with this run, reference or imported log (default: what tells the gap's parts apart).",
 )
 @click.option(
-    "--max-drift", type=AMOUNT, metavar="PP", help="Exit code 5 where |drift| against the own full run is more."
+    "--max-drift",
+    type=AMOUNT,
+    metavar="PP",
+    help="Exit code 5 where |drift| against the own full run, or this run's distance from its score, is more.",
 )
 @click.option("--max-delta", type=AMOUNT, metavar="PP", help="Exit code 5 where a paired |delta| is more.")
 @click.option("--max-total", type=AMOUNT, metavar="PP", help="Exit code 5 where the |total gap| is more.")
@@ -86,6 +89,8 @@ def _compare(
         raise UsageError("--all compares every run.", "Name no run beside it.")
     if history and len(runs) != 1:
         raise UsageError("--history takes one run, and finds the others of its model and subset.", "Name one run.")
+    if out is not None:
+        comparing.require_kind(out)
     compared = comparing.compare(
         workspace, () if history else runs, everything=everything, history_of=runs[0] if history else None
     )

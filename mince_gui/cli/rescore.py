@@ -79,7 +79,8 @@ def rescore_command(
 
 def _print(done: Rescored) -> None:
     click.echo(
-        f"Run {done.source_id}: {done.answers:,} stored answers of {done.items:,} items, scored again by {done.task} "
+        f"Run {done.source_id}: {done.answers:,} stored {'answer' if done.answers == 1 else 'answers'} of "
+        f"{done.items:,} items, scored again by {done.task} "
         f"(mince {done.version})."
     )
     if done.answers < done.items:
@@ -93,7 +94,7 @@ def _print(done: Rescored) -> None:
     for metric in dict.fromkeys((*done.before, *done.after)):
         before, after = _percent(done.before.get(metric)), _percent(done.after.get(metric))
         change = pp(after - before) if before is not None and after is not None else "new" if before is None else "gone"
-        rows.append((metric, percent(before, digits=2), percent(after, digits=2), change))
+        rows.append((metric, _score(done.before.get(metric)), _score(done.after.get(metric)), change))
     click.echo(table(("metric", "before", "now", "change"), rows))
     verdicts = [item for item in done.changed if item.verdict_changed]
     if verdicts:
@@ -108,12 +109,22 @@ def _print(done: Rescored) -> None:
         click.echo("\nNothing changed: every score and every reading is what it was.")
     if done.run_id is not None:
         click.echo(f"Kept as run {done.run_id}. Run {done.source_id} is as it was.")
+        if done.full_run is not None:
+            click.echo(
+                f"Drift is told only against answers that were scored alike: mince rescore {done.full_run} --keep, "
+                "with the same options."
+            )
     else:
         click.echo("No new run is kept: it would say the same twice. --keep makes one all the same.")
 
 
 def _percent(cell: tuple[float, float] | None) -> float | None:
     return 100.0 * cell[0] / cell[1] if cell is not None and cell[1] else None
+
+
+def _score(cell: tuple[float, float] | None) -> str:
+    """With the counts behind it: answers may be of a part of the items."""
+    return "-" if cell is None else f"{percent(_percent(cell), digits=2)} ({_cell(cell)})"
 
 
 def _lines(item: Changed) -> list[tuple[str, ...]]:

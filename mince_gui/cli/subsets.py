@@ -18,7 +18,7 @@ from mince_gui.cli.console import (
     visible,
     workspace_option,
 )
-from mince_gui.report.format import percent, pp
+from mince_gui.report.format import pp
 from mince_gui.subset import SAMPLERS
 from mince_gui.subset.types import FrozenSubset
 from mince_gui.tasks.logged import task_of
@@ -26,6 +26,8 @@ from mince_gui.tasks.logged import task_of
 _PATH = click.Path(path_type=Path, exists=True)
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_EDGE_PP = 1e-9
+"""|drift| equal to the bound is within it, whatever the last bit of the floats says."""
 
 
 def _bound(subset: FrozenSubset) -> str:
@@ -68,7 +70,10 @@ def freeze_command(
     workspace: Path,
     as_json: bool,
 ) -> None:
-    """Draw a subset once and write it to a file: ids and hashes, no item texts."""
+    """Draw a subset once and write it to a file: ids and hashes, no item texts.
+
+    Shown is the drift of the calibration models on these items, a line per metric; --json has it of every model.
+    """
     with cancel_on_interrupt() as cancel:
         frozen = freeze(
             workspace,
@@ -88,20 +93,41 @@ def freeze_command(
     groups = subset.evidence.get("sampler")
     if as_json:
         body = _facts(subset, frozen.path)
-        print_json({**body, **({"clusters": groups["k"], "silhouette": groups["silhouette"]} if groups else {})})
+        drifts = {
+            model: {
+                metric: {"full": full, "subset": part, "drift_pp": drift} for metric, (full, part, drift) in of.items()
+            }
+            for model, of in subset.drift_table.items()
+        }
+        clusters = {"clusters": groups["k"], "silhouette": groups["silhouette"]} if groups else {}
+        print_json({**body, **clusters, "calibration": drifts})
         return
     if groups:
         click.echo(
             f"{groups['k']} clusters, silhouette {groups['silhouette']:.3f} over {groups['silhouette_items']:,} items"
         )
     click.echo(f"{subset.name}: {subset.n:,} of {subset.total_items:,} items, seed {seed}, {_bound(subset)}")
-    rows = [
-        (model, metric, percent(full), percent(part), pp(drift))
-        for model, metrics in subset.drift_table.items()
-        for metric, (full, part, drift) in metrics.items()
-    ]
-    click.echo(table(("calibration model", "metric", "full", "subset", "drift"), rows, left=2))
+    if subset.drift_table:
+        head = ("metric", "calibration models", "mean |drift|", "largest drift", "of model")
+        within = [] if subset.p95_pp is None else [f"within the {subset.bound_title}"]
+        click.echo(table((*head, *within), _drifts(subset)))
     click.echo(str(frozen.path))
+
+
+def _drifts(subset: FrozenSubset) -> list[tuple[str, ...]]:
+    """One line per metric: what the calibration models drift on the very items of the subset."""
+    rows = list[tuple[str, ...]]()
+    for metric in dict.fromkeys(metric for scores in subset.drift_table.values() for metric in scores):
+        drifts = {model: scores[metric][2] for model, scores in subset.drift_table.items() if metric in scores}
+        worst = max(drifts, key=lambda model: abs(drifts[model]))
+        mean = sum(map(abs, drifts.values())) / len(drifts)
+        line = (visible(metric), str(len(drifts)), pp(mean, signed=False), pp(drifts[worst]), visible(worst))
+        if subset.p95_pp is None:
+            rows.append(line)
+        else:
+            inside = sum(abs(drift) <= subset.p95_pp + _EDGE_PP for drift in drifts.values())
+            rows.append((*line, f"{inside} of {len(drifts)}"))
+    return rows
 
 
 @click.command("pack")

@@ -30,6 +30,8 @@ class Answers:
         self, *, text: str | None, cause: str | None, capped: bool, finish: str | None, repeats: int | None
     ) -> Answers:
         """With one more committed item; `repeats` is the period of the repetition in which its text ends."""
+        if not (capped or cause or finish == "time" or repeats is not None or is_empty(text)):
+            return self  # as nearly all are: a comparison counts tens of thousands
         return replace(
             self,
             capped=self.capped + (capped and finish != "time"),

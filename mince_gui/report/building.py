@@ -19,16 +19,20 @@ from mince_gui.report.split import split_of
 from mince_gui.report.types import Reference, RunData, Side
 
 
-def build(run: RunData, *, own_full: Reference | None, other: Reference | None, sides: Sequence[Side] = ()) -> Report:
+def build(
+    run: RunData, *, own_full: Reference | None, other: Reference | None, sides: Sequence[Side] = (),
+    of_parts: Sequence[Side] = (),
+) -> Report:  # fmt: skip
     """The report of one run.
 
     `own_full` is a full score of the very model of the run (same precision and runtime): the
     difference to it is drift. `other` is any other full score (another precision, an imported or typed-in
-    one): the difference to it is the total gap, never drift. `sides` are what this run is compared with item by item.
+    one): the difference to it is the total gap, never drift. `sides` are what this run is compared with item by item;
+    they and `of_parts` are what the parts of the gap are told by.
     Raises UsageError where a reference or run belongs to another benchmark.
     """
     against: list[tuple[str, Reference | Side | None]] = [("full run", own_full), ("stored full score", other)]
-    for what, given in (*against, *(("paired run", side) for side in sides)):
+    for what, given in (*against, *(("paired run", side) for side in (*sides, *of_parts))):
         if given is not None and given.benchmark.lower() != run.benchmark.lower():
             raise UsageError(
                 f"The {what} is of benchmark '{given.benchmark}', the run of '{run.benchmark}'.",
@@ -52,7 +56,7 @@ def build(run: RunData, *, own_full: Reference | None, other: Reference | None, 
         coverage=coverage, metrics=metrics, sampler=run.sampler, bound=bound,
         content=Content(run.accepted, run.unverified, run.pack_sha256, run.subset_sha256),
         sources=sources_of(own_full, other),
-        split=split_of(run, metrics, facts, own_full, sides), repeatability=repeats,
+        split=split_of(run, metrics, facts, own_full, (*sides, *of_parts)), repeatability=repeats,
         paired=tuple(paired_report(run, side, facts) for side in sides),
         categories=None if head is None else _categories(run, head.name, facts, own_full),
         speedup=speed, latency=latency(run), histograms=histograms(run), answers=run.answers, methods=run.methods,

@@ -7,7 +7,7 @@ cannot be judged is never passed.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mince_gui.report import format as fmt
@@ -39,6 +39,8 @@ class _Value:
     pp: float
     against: str
     interval: str = ""
+    whole: bool = True
+    """Whether it is of every item of the subset."""
 
 
 def gated(report: Report, limits: Limits) -> Report:
@@ -52,7 +54,7 @@ def judge(report: Report, limits: Limits) -> Gate:
         raise ValueError("no limit was set")
     checks = tuple(_checks(report, limits))
     outcome = min((check.outcome for check in checks), key=_GRAVITY.index)
-    told = "; ".join(f"{check.subject} {check.outcome}: {check.reason}" for check in checks)
+    told = "; ".join(f"{check.subject} {check.outcome} ({check.reason})" for check in checks)
     # What the reader must not miss comes first, whatever the order of the limits.
     return Gate(checks, outcome, f"gate {outcome}: {told}")
 
@@ -70,20 +72,42 @@ def _check(report: Report, subject: GateSubject, limit: float, values: list[_Val
     if report.coverage.done == 0 or not values:
         return GateCheck(subject, limit, "not judged", None, None, why_none)
     worst = max(values, key=lambda value: abs(value.pp))
+    short = [value for value in values if not value.whole]
     shown = f"{worst.title} {fmt.pp(worst.pp, digits=2)} {worst.against}{worst.interval}"
     bar = f"the limit of {fmt.pp(limit, signed=False, digits=2)}"
     if not report.coverage.complete:
         part = fmt.coverage(report.coverage.done, report.coverage.wanted)
         return GateCheck(subject, limit, "not judged", worst.metric, worst.pp, f"only {part} are done; so far {shown}")
+    if not why_none and short:
+        why_none = f"{short[0].title} {short[0].against} is of a part of the items only"
     if why_none:
         return GateCheck(subject, limit, "not judged", worst.metric, worst.pp, why_none)
+    shown += _left_out(report, values)
     if abs(worst.pp) <= limit + _EDGE_PP:
         return GateCheck(subject, limit, "within", worst.metric, worst.pp, f"{shown}, within {bar}")
     return GateCheck(subject, limit, "beyond", worst.metric, worst.pp, f"{shown}, beyond {bar}")
 
 
+def _left_out(report: Report, values: list[_Value]) -> str:
+    """The metrics that nothing is there to judge by: what is said of the others is not said of them."""
+    judged = {value.metric for value in values}
+    others = [metric.title for metric in report.metrics if metric.name not in judged]
+    return f" ({', '.join(others)}: not there to compare with)" if others else ""
+
+
 def _drifts(report: Report) -> list[_Value]:
-    return [_Value(m.name, m.title, m.drift_pp, "of drift") for m in report.metrics if m.drift_pp is not None]
+    """Drift, and this run's score less the full run's: where a run does not repeat its full run, it is not the drift,
+    which is of the full run's own answers, but the score that has gone.
+    """
+    found = []
+    told = _cautioned([w for source in report.sources if source.use == "own full run" for w in source.warnings])
+    for metric in report.metrics:
+        if metric.drift_pp is not None:
+            found.append(_Value(metric.name, metric.title, metric.drift_pp, "of drift", told))
+            if metric.difference_pp is not None and metric.drift_basis == "same run":
+                of = "between this run's score and the full run's"
+                found.append(_Value(metric.name, metric.title, metric.difference_pp, of, told))
+    return found
 
 
 def _no_drift(report: Report) -> str:
@@ -98,7 +122,7 @@ def _no_drift(report: Report) -> str:
 def _unjudged(metrics: tuple[MetricReport, ...]) -> str:
     """Why some metric is not judged though all items are there; "" where each is."""
     for metric in metrics:
-        if metric.verdict in ("not judged", "no score", "no full score"):
+        if metric.verdict in ("not judged", "no score", "no full score", "total gap only"):
             return f"{metric.title}: {metric.reason}"
     return ""
 
@@ -109,7 +133,9 @@ def _deltas(report: Report) -> list[_Value]:
         for metric in pair.metrics:
             span = metric.interval
             told = "" if span is None else f" (95 % interval {fmt.interval(span.low, span.high, unit='pp')})"
-            found.append(_Value(metric.name, metric.title, metric.delta_pp, f"against {pair.named}", told))
+            told += _cautioned(pair.warnings)
+            whole = metric.mine.items == pair.wanted
+            found.append(_Value(metric.name, metric.title, metric.delta_pp, f"against {pair.named}", told, whole))
     return found
 
 
@@ -123,15 +149,32 @@ def _no_delta(report: Report) -> str:
 
 
 def _gaps(report: Report) -> list[_Value]:
-    named = next((source.named for source in report.sources if source.use == "total gap"), "")
+    source = next((source for source in report.sources if source.use == "total gap"), None)
+    if source is None:
+        return []
     return [
-        _Value(m.name, m.title, m.total_gap_pp, f"to the full score of {named}")
+        _Value(
+            m.name,
+            m.title,
+            m.total_gap_pp,
+            f"to the full score of {source.named}",
+            _cautioned(source.warnings),
+            not m.partial,
+        )
         for m in report.metrics
         if m.total_gap_pp is not None
     ]
 
 
+def _cautioned(warnings: Sequence[str]) -> str:
+    """That a number is not to be taken without its cautions."""
+    return f" (with {len(warnings)} caution{'' if len(warnings) == 1 else 's'}: see the report)" if warnings else ""
+
+
 def _no_gap(report: Report) -> str:
     if all(metric.total_gap_pp is None for metric in report.metrics):
         return "no full score of another precision or source is stored; add one: mince reference"
+    if report.content.accepted:
+        changed = fmt.coverage(len(report.content.accepted), report.coverage.wanted)
+        return f"{changed} differ from what was frozen and were accepted when the pack was made"
     return ""

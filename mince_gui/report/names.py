@@ -18,16 +18,17 @@ _PACKING = re.compile(
     | (?:{_PLACE})(?:-\d+k)?
     | onnx | oga | ort | genai | gguf | ggml | mlx | safetensors | hf
     | awq | gptq | rtn | quark | quant | (?:de)?quanti[sz]ed | unsloth-bnb | bnb
-    | u?int[2-8] | [2-8]-?bit | w[2-8](?:a\d+)? | i?q[2-8](?:-[01k]|-(?:x{{0,2}}s|m|nl))?(?:-(?:s|m|l|xl))?
-    | fp(?:4|8|16|32)(?:-dynamic)? | b?f(?:16|32) | b?float(?:16|32) | nf4 | mxfp4 | nvfp4
+    | u?int[2-8] | [2-8]-?bit | w[2-8](?:a\d+)?(?:kv\d+)? | kv\d* | lm-?head
+    | i?q[2-8](?:-[01k]|-(?:x{{0,2}}s|m|nl))?(?:-(?:s|m|l|xl))?
+    | fp(?:4|8|16|32)(?:-dynamic)? | b?f(?:16|32) | b?float(?:16|32) | nf4 | mxfp4 | nvfp4(?:a\d+)?
     | a?sym | g\d+ | gs\d+ | group-?size-?\d+ | block-\d+ | acc-level-\d
     )$""",
     re.VERBOSE,
 )
-_INTEGERS = re.compile(r"(?<![a-z0-9])(?:u?int([2-8])|w([2-8])(?:a\d+)?|i?q([2-8])|([2-8])-?bit)(?![a-z0-9])")
+_INTEGERS = re.compile(r"(?<![a-z0-9])(?:u?int([2-8])|w([2-8])(?:a\d+)?(?:kv\d+)?|i?q([2-8])|([2-8])-?bit)(?![a-z0-9])")
 # Of AWQ's own tools all write 4 bits; a name with other bits says them.
 _WORDS = (
-    ("fp4", re.compile(r"(?<![a-z0-9])(?:fp4|nf4|mxfp4|nvfp4)(?![a-z0-9])")),
+    ("fp4", re.compile(r"(?<![a-z0-9])(?:fp4|nf4|mxfp4|nvfp4(?:a\d+)?)(?![a-z0-9])")),
     ("fp8", re.compile(r"(?<![a-z0-9])fp8(?![a-z0-9])")),
     ("int4", re.compile(r"(?<![a-z0-9])awq(?![a-z0-9])")),
     ("bf16", re.compile(r"(?<![a-z0-9])(?:bf16|bfloat16)(?![a-z0-9])")),
@@ -50,6 +51,9 @@ def base_model(name: str) -> str:
     rest = _tidy(name)
     while (shorter := _PACKING.sub("", rest).strip("-. ")) != rest:
         rest = shorter
+    if _PACKING.fullmatch(f"-{rest}"):
+        # A folder that is named by its packing alone (cpu-int4-rtn-block-32) says nothing of the model.
+        rest = _tidy(name)
     # Meta's repositories of Llama 3.1 were renamed: Meta-Llama-3.1-8B is Llama-3.1-8B.
     return re.sub(r"^(?:meta-)+(?=llama)", "", rest)
 

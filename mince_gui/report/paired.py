@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from mince_gui.report import format as fmt
+from mince_gui.report.categories import FEWEST
 from mince_gui.report.model import ChangedItem, Interval, PairedCategory, PairedMetric, PairedReport, Role
 from mince_gui.report.names import base_model
 from mince_gui.report.paired_intervals import counts_interval
@@ -13,8 +14,6 @@ from mince_gui.report.scores import LEVEL, MetricFacts, Rows, is_pass_or_fail, r
 from mince_gui.report.sides import named, role_of, side_of_run
 from mince_gui.report.types import RunData, Side
 
-FEWEST = 10
-"""Items that a category needs to be shown."""
 _EDGE = 1e-9
 Cell = tuple[float, float]
 
@@ -22,18 +21,17 @@ Cell = tuple[float, float]
 def paired_report(run: RunData, other: Side, facts: Sequence[MetricFacts]) -> PairedReport:
     """This run minus `other` on the items of the subset that both have: metrics, changed items, categories."""
     common = [key for key in run.subset_keys if key in run.rows and key in other.rows]
-    compared = [key for key in common if key in run.prompts and key in other.prompts]
-    equal = sum(run.prompts[key] == other.prompts[key] for key in compared)
     mine = side_of_run(run)
+    compared, equal = _prompts(mine, other, common)
     role = role_of(mine, other)
     found = (paired_metric(run, fact, run.rows, other.rows, common) for fact in facts)
     return PairedReport(
         ident=other.ident, kind=other.kind, role=role, model=other.model, precision=other.precision,
         device=other.device, named=named(other), common=len(common), wanted=len(run.subset_keys),
-        prompts_compared=len(compared), prompts_equal=equal,
+        prompts_compared=compared, prompts_equal=equal,
         metrics=tuple(metric for metric in found if metric is not None),
         changed=_changed(run, other, facts, common), categories=_categories(run, other, facts, common),
-        warnings=_warnings(mine, other, role, len(common), len(run.subset_keys), len(compared), equal),
+        warnings=_warnings(mine, other, role, common, len(run.subset_keys)),
     )  # fmt: skip
 
 
@@ -154,22 +152,46 @@ def _categories(
     return ()
 
 
-def _warnings(
-    mine: Side, theirs: Side, role: Role, common: int, wanted: int, compared: int, equal: int
-) -> tuple[str, ...]:
-    """What a reader must know before taking the difference for what it is called."""
+def _prompts(mine: Side, theirs: Side, keys: Sequence[str]) -> tuple[int, int]:
+    """How many of `keys` have a known prompt on both sides, and how many of them the very same."""
+    compared = [key for key in keys if key in mine.prompts and key in theirs.prompts]
+    return len(compared), sum(mine.prompts[key] == theirs.prompts[key] for key in compared)
+
+
+def cautions(mine: Side, theirs: Side, keys: Sequence[str]) -> list[str]:
+    """What a difference between the sides on `keys` holds besides precision and device, in sentences."""
     found = []
-    if common < wanted:
-        found.append(f"Only {fmt.coverage(common, wanted)} of the subset are in common: the difference is of these.")
+    compared, equal = _prompts(mine, theirs, keys)
     if equal < compared:
         found.append(
             f"The prompts differ in {compared - equal:,} of {compared:,} items: the difference holds what another "
             "prompt (examples, template) does as well."
         )
-    if compared < common:
+    for what, here in mine.asked.items():
+        there = theirs.asked.get(what, here)
+        if here != there:
+            found.append(f"The {what} differs: {here} here, {there} in {theirs.ident}.")
+    found += [f"Of {side.ident}: {warning.rstrip('.')}." for side in (mine, theirs) for warning in side.warnings]
+    builds = mine.model_sha256 and theirs.model_sha256 not in ("", mine.model_sha256)
+    if builds and role_of(mine, theirs) in ("hardware", "repeat"):
         found.append(
-            f"For {fmt.coverage(common - compared, common)} in common a side keeps no prompt: whether both were asked "
-            "the same way cannot be told there."
+            "The model folders differ, as builds for different devices do: the difference holds that of the builds."
+        )
+    return found
+
+
+def _warnings(mine: Side, theirs: Side, role: Role, common: Sequence[str], wanted: int) -> tuple[str, ...]:
+    """What a reader must know before taking the difference for what it is called."""
+    found = []
+    if len(common) < wanted:
+        covered = fmt.coverage(len(common), wanted)
+        found.append(f"Only {covered} of the subset are in common: the difference is of these.")
+    found += cautions(mine, theirs, common)
+    unknown_prompts = len(common) - _prompts(mine, theirs, common)[0]
+    if unknown_prompts:
+        found.append(
+            f"For {fmt.coverage(unknown_prompts, len(common))} in common a side keeps no prompt, or was asked other "
+            "content than was frozen: whether both were asked the same cannot be told there."
         )
     unproven = [side for side in (mine, theirs) if side.device.endswith("not proven")]
     found += [f"Where it ran is not proven: {named(side)}." for side in unproven]
@@ -178,11 +200,7 @@ def _warnings(
     elif role == "other":
         unknown = [side.ident for side in (mine, theirs) if not (side.precision and side.device)]
         found.append(
-            f"The precision or the device of {' and of '.join(unknown)} is not known: what the difference is made of "
-            "cannot be told."
-        )
-    elif role in ("hardware", "repeat") and mine.model_sha256 and theirs.model_sha256 not in ("", mine.model_sha256):
-        found.append(
-            "The model folders differ, as builds for different devices do: the difference holds that of the builds."
+            f"The precision or the one device of {' and of '.join(unknown)} is not known: what the difference is made "
+            "of cannot be told."
         )
     return tuple(found)

@@ -8,16 +8,15 @@ from typing import Literal
 
 from mince_gui.benchmarks import BENCHMARKS
 from mince_gui.report.bound import bound_of
-from mince_gui.report.format import coverage
+from mince_gui.report.format import coverage, pp
 from mince_gui.report.intervals import approximate_ratio_interval, finite_population_interval
 from mince_gui.report.model import Coverage, Interval, MetricReport, Repeatability, Running, RunningPoint, Verdict
-from mince_gui.report.types import Ratio, Reference, RunData
+from mince_gui.report.types import NOT_RUN, Ratio, Reference, RunData
 
 Basis = Literal["same run", "two runs"]
 Rows = Mapping[str, Mapping[str, tuple[float, float]]]
 
 LEVEL = 0.95
-NOT_RUN = "not run"
 _RUNNING_POINTS = 60
 _EDGE_PP = 1e-9
 """|drift| equal to the bound is inside it, whatever the last bit of the floats says."""
@@ -138,7 +137,7 @@ def metric_report(run: RunData, fact: MetricFacts, own: Reference | None, other:
         difference = subset.percent - full.percent
         if not run.is_full:
             drift, basis, covered = _drift(run, own, fact.name, subset, full)
-    verdict, reason = _verdict(run, subset, drift, covered=covered, gap=gap)
+    verdict, reason = _verdict(run, subset, drift, covered=covered, gap=gap, difference=difference)
     return MetricReport(
         name=fact.name, title=fact.title, ratio=fact.ratio, wanted=wanted, subset=subset,
         interval=projected_interval(cells, run.total_items, ratio=fact.ratio, uniform=run.drawn_uniformly), full=full,
@@ -149,7 +148,13 @@ def metric_report(run: RunData, fact: MetricFacts, own: Reference | None, other:
 
 
 def _verdict(
-    run: RunData, subset: Ratio | None, drift: float | None, *, covered: bool, gap: float | None
+    run: RunData,
+    subset: Ratio | None,
+    drift: float | None,
+    *,
+    covered: bool,
+    gap: float | None,
+    difference: float | None,
 ) -> tuple[Verdict, str]:
     wanted = len(run.subset_keys)
     if subset is None:
@@ -180,9 +185,14 @@ def _verdict(
     if bound is None:
         return "no bound", "the subset carries no bound"
     named = f"the {bound.title} ({bound.name})"
-    if abs(drift) <= bound.pp + _EDGE_PP:
-        return "inside", f"|drift| is within {named}"
-    return "outside", f"|drift| is beyond {named}"
+    if abs(drift) > bound.pp + _EDGE_PP:
+        return "outside", f"|drift| is beyond {named}"
+    if difference is not None and abs(difference) > bound.pp + _EDGE_PP:
+        return "not judged", (
+            f"the full run's own answers drift by no more than {named}, but this run did not repeat them: its score is "
+            f"{pp(difference)} from the full run's"
+        )
+    return "inside", f"|drift| is within {named}"
 
 
 def repeatability(run: RunData, own: Reference | None) -> Repeatability | None:

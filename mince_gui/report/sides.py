@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from mince_gui.report.model import Role
 from mince_gui.report.names import base_model
 from mince_gui.report.place import device_name
-from mince_gui.report.scores import ratio_of
-from mince_gui.report.types import Ratio, Reference, RunData, Side
+from mince_gui.report.types import Reference, RunData, Side
 
 CPU = "CPU"
 
 
 def side_of_run(run: RunData) -> Side:
-    """A run as a side; it is full where every item of the benchmark is done."""
+    """A run as a side."""
     conditions = run.conditions
-    whole = run.is_full and len(run.rows) == run.total_items
     return Side(
         ident=run.run_id, kind="run", benchmark=run.benchmark, model=run.model, precision=run.precision,
-        device=device_name(conditions) if conditions.get("device") else "", rows=run.rows, answers=run.answers_given,
-        expected=run.expected, prompts=run.prompts, full=_totals(run) if whole else {},
-        runtime=str(conditions.get("runtime") or ""), date=run.created,
-        model_sha256=str(conditions.get("model_sha256") or ""),
+        device=one_device(conditions), rows=run.rows, answers=run.answers_given, expected=run.expected,
+        prompts=run.prompts, runtime=str(conditions.get("runtime") or ""), date=run.created,
+        model_sha256=str(conditions.get("model_sha256") or ""), asked=_asked(run),
     )  # fmt: skip
 
 
-def _totals(run: RunData) -> dict[str, Ratio]:
-    metrics = dict.fromkeys(metric for row in run.rows.values() for metric in row)
-    found = {metric: ratio_of([row[metric] for row in run.rows.values() if metric in row]) for metric in metrics}
-    return {metric: ratio for metric, ratio in found.items() if ratio is not None and ratio.items == run.total_items}
+def one_device(conditions: Mapping[str, Any]) -> str:
+    """The device of a whole run as `device_name` has it; "" where it is not known, or sittings had different ones."""
+    mixed = "device" in (conditions.get("changed") or ())
+    return "" if mixed or not conditions.get("device") else device_name(conditions)
+
+
+def _asked(run: RunData) -> dict[str, str]:
+    conditions, budget = run.conditions, run.answers.budget
+    rescored = conditions.get("rescored") or {}
+    own = rescored.get("filter") or {}
+    scored = f"again by {rescored.get('task')} of mince {rescored.get('version')}" if rescored else "when it was run"
+    found = {
+        "task": conditions.get("task"),
+        "token budget": None if budget is None else f"{budget:,}",
+        "scoring": f"{scored}, with the filter {own.get('name')} ({own.get('pattern')})" if own else scored,
+    }
+    return {what: str(how) for what, how in found.items() if how is not None}
 
 
 def side_of_reference(reference: Reference) -> Side:
@@ -36,8 +49,8 @@ def side_of_reference(reference: Reference) -> Side:
         raise ValueError(f"reference {reference.reference_id} has no per-item outcomes")
     return Side(
         ident=reference.reference_id, kind="reference", benchmark=reference.benchmark, model=reference.model,
-        precision=reference.precision, device=reference.device, rows=reference.rows, full=reference.metrics,
-        runtime=reference.runtime, date=reference.date, model_sha256=reference.model_sha256,
+        precision=reference.precision, device=reference.device, rows=reference.rows, runtime=reference.runtime,
+        date=reference.date, model_sha256=reference.model_sha256, warnings=reference.warnings,
     )  # fmt: skip
 
 

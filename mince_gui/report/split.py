@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mince_gui.report import format as fmt
 from mince_gui.report.model import Interval, MetricReport, Part, Split, SplitLine, SplitSum, SplitValue
 from mince_gui.report.names import base_model
-from mince_gui.report.paired import paired_metric
+from mince_gui.report.paired import cautions, paired_metric
 from mince_gui.report.scores import LEVEL, MetricFacts, cells_of, ratio_of
 from mince_gui.report.sides import CPU, is_quantised, kind_of_device, named, side_of_run
 from mince_gui.report.types import Ratio, Reference, RunData, Side
@@ -74,11 +74,13 @@ def _sampling(run: RunData, metrics: Sequence[MetricReport], own: Reference | No
     if run.is_full:
         return SplitLine("sampling drift", (), "", "none: the whole benchmark was run")
     if own is None or not judged:
-        return SplitLine(
-            "sampling drift", (), "",
-            f"{_NONE}: a full run of this model on this runtime is missing. Run the whole benchmark once with this "
-            "model folder and device; it serves every later subset run.",
-        )  # fmt: skip
+        remedy = (
+            "Score a full run of it in the same way (mince rescore), or run the whole benchmark once"
+            if run.rescored_of
+            else "Run the whole benchmark once with this model folder and device; it serves every later subset run"
+        )
+        words = f"{_NONE}: a full run of this model on this runtime is missing. {remedy}."
+        return SplitLine("sampling drift", (), "", words)
     # Both scores are known: of this subset the drift is certain.
     values = tuple(
         SplitValue(m.name, m.title, m.drift_pp, Interval(m.drift_pp, m.drift_pp, LEVEL, "whole benchmark"), m.done)
@@ -89,11 +91,12 @@ def _sampling(run: RunData, metrics: Sequence[MetricReport], own: Reference | No
     part = "" if all(not m.partial for m in metrics) else " (of a part of the subset)"
     whose = "own full run" if own.kind == "own full run" else f"full score ({own.kind})"
     same = all(metric.drift_basis == "same run" for metric in judged)
-    on_subset = own.reference_id if same else "this run"
-    return SplitLine(
-        "sampling drift", values, f"score on the subset by {on_subset} minus full score by {own.reference_id}",
-        f"{shown}{part}, against this model's {whose}",
-    )  # fmt: skip
+    of = (
+        f"this model's score on the subset minus its score on the whole benchmark, both from {own.source}"
+        if same
+        else f"this run's score on the subset minus the full score of {own.source}"
+    )
+    return SplitLine("sampling drift", values, of, f"{shown}{part}, against this model's {whose}")
 
 
 def _quantisation(run: RunData, facts: Sequence[MetricFacts], mine: Side, slots: _Slots) -> SplitLine:
@@ -114,7 +117,7 @@ def _quantisation(run: RunData, facts: Sequence[MetricFacts], mine: Side, slots:
             "per-item log, or run it on this subset"
         )
     if slots.on_cpu is None:
-        wanted.append(_cpu_run_is_missing(run) if mine.device else "the device of this run is not known")
+        wanted.append(_cpu_run_is_missing(run) if mine.device else "the device of this run is not known, or not one")
     together = " The line of both together holds it." if slots.device is mine and slots.unquantised is not None else ""
     return SplitLine(part, (), "", f"{_NONE}: {'; and '.join(wanted)}.{together}")
 
@@ -122,7 +125,7 @@ def _quantisation(run: RunData, facts: Sequence[MetricFacts], mine: Side, slots:
 def _hardware(run: RunData, facts: Sequence[MetricFacts], mine: Side, slots: _Slots) -> SplitLine:
     part: Part = "hardware delta"
     if not mine.device:
-        return SplitLine(part, (), "", f"{_NONE}: the device of this run is not known.")
+        return SplitLine(part, (), "", f"{_NONE}: the device of this run is not known, or not one.")
     if kind_of_device(mine.device) == CPU:
         fell_back = mine.device != CPU
         caution = f" (the device is not proven: {mine.device})" if fell_back else ""
@@ -157,6 +160,8 @@ def _delta(part: Part, run: RunData, facts: Sequence[MetricFacts], mine: Side, t
     unproven = [named(side) for side in (mine, theirs) if side.device.endswith("not proven")]
     if unproven:
         words += f"; where it ran is not proven: {', '.join(unproven)}"
+    common = [key for key in run.subset_keys if key in mine.rows and key in theirs.rows]
+    words = ". ".join([words, *(caution.rstrip(".") for caution in cautions(mine, theirs, common))])
     return SplitLine(part, values, f"{named(mine)} minus {named(theirs)}, on the same items", words)
 
 

@@ -152,8 +152,8 @@ class Side:
     """One side of a paired comparison: a run, or stored per-item outcomes of the same benchmark.
 
     `rows` are as in RunData; `answers`, `expected` and `prompts` are by item key and may be empty (an imported log
-    keeps no answers). `full` are the scores of the whole benchmark where this side covers it.
-    `device` is "CPU", "NPU (...)", ... or "" where it is not known; `precision` likewise.
+    keeps no answers). `device` is "CPU", "NPU (...)", ... or "" where it is not known, or where a run was continued on
+    another one; `precision` likewise.
     """
 
     ident: str
@@ -166,7 +166,10 @@ class Side:
     answers: Mapping[str, str] = field(default_factory=dict)
     expected: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
-    full: Mapping[str, Ratio] = field(default_factory=dict)
     runtime: str = ""
     date: str = ""
     model_sha256: str = ""
+    asked: Mapping[str, str] = field(default_factory=dict)
+    """How a run was asked and scored, as far as its prompts do not tell: what -> how ("token budget" -> "1,280")."""
+    warnings: tuple[str, ...] = ()
+    """What differs from the run that it is paired with, where the side is a reference."""

@@ -24,6 +24,9 @@ _HEADS: dict[Verdict, str] = {
     "full run": "Full run",
     "no score": "No score",
 }
+_EDGE_PP = 1e-9
+_PLACES = {"device": "device", "runtime": "runtime", "oga_version": "version of onnxruntime-genai"}
+"""What answers may depend on, of the conditions in which sittings of a run may differ."""
 _NAMED = 5
 """Items that a warning names before it says that there are more."""
 VERDICT_WORDS = _HEADS
@@ -53,7 +56,11 @@ def headline(metrics: Sequence[MetricReport]) -> MetricReport | None:
     # Where only a part could be judged, the banner tells that part.
     partly = _inside(metrics) if verdict == "not judged" else []
     candidates = partly or [metric for metric in metrics if metric.verdict == verdict]
-    return max(candidates, key=lambda m: abs(m.drift_pp or m.total_gap_pp or 0.0), default=None)
+    return max(candidates, key=lambda m: abs(_size(m)), default=None)
+
+
+def _size(metric: MetricReport) -> float:
+    return next((pp for pp in (metric.drift_pp, metric.total_gap_pp) if pp is not None), 0.0)
 
 
 def banner(
@@ -83,6 +90,8 @@ def banner(
     if metric.drift_pp is not None:
         so_far = "drift so far" if metric.partial else "drift"
         parts.append(f"{so_far} {fmt.pp(metric.drift_pp)}{of_part}")
+        if metric.difference_pp is not None and abs(metric.difference_pp - metric.drift_pp) > _EDGE_PP:
+            parts.append(f"this run's score {fmt.pp(metric.difference_pp)} from the full run's, as answers changed")
         if bound is not None:
             parts.append(f"{bound.title} {fmt.pp(bound.pp, signed=False)} ({bound.name})")
     elif metric.total_gap_pp is not None and other is not None:
@@ -99,7 +108,7 @@ def _speed_words(coverage: Coverage, speed: Speedup) -> str:
     how = "measured" if speed.kind == "measured" else "estimated"
     if speed.factor < 1:
         return f"; not faster than the full run ({fmt.factor(speed.factor)}, {how})"
-    return f"; {fmt.factor(speed.factor)} faster than the full run, {how}"
+    return f"; {fmt.factor(speed.factor)} as fast as the full run, {how}"
 
 
 def warnings(
@@ -149,6 +158,9 @@ def warnings(
     short = [metric.title for metric in metrics if coverage.done > metric.done]
     if short:
         found.append(f"Some finished items have no outcome for: {', '.join(short)}.")
+    places = [_PLACES[name] for name in run.conditions.get("changed") or () if name in _PLACES]
+    if places:
+        found.append(f"The run was continued with another {', another '.join(places)}: its score is not of one alone.")
     foreign = len(set(run.rows).difference(run.subset_keys))
     if foreign:
         found.append(f"{foreign:,} finished items are not in the subset and were left out.")

@@ -73,11 +73,10 @@ class StoredRun:
         return self.state in ("running", "paused") or (self.state == "started" and self.pid is not None)
 
 
-@dataclass(frozen=True)
-class StoredItem:
+class StoredItem(NamedTuple):
     """A committed item with its scores; see the table `run_items`. Times in seconds.
 
-    What an older program did not store is None (`greedy`: empty).
+    What an older program did not store is None (`greedy`: empty). A comparison makes tens of thousands of these.
     """
 
     position: int
@@ -414,47 +413,30 @@ def items(ws: Workspace, run_id: str, *, after: int = -1) -> list[StoredItem]:
     which = "WHERE run_id = ? AND position > ? ORDER BY position"
     scores: dict[int, dict[str, tuple[float, float]]] = {}
     with ws.snapshot() as db:
-        rows = db.execute(f"SELECT * FROM run_items {which}", (run_id, after)).fetchall()  # noqa: S608 - ours
+        rows = db.execute(f"SELECT {', '.join(_ITEM_COLUMNS)} FROM run_items {which}", (run_id, after)).fetchall()  # noqa: S608 - ours
         cells = db.execute(
             f"SELECT position, metric, passed, trials FROM run_scores {which}",  # noqa: S608 - ours
             (run_id, after),
         ).fetchall()
     for position, metric, passed, trials in cells:
         scores.setdefault(position, {})[metric] = (passed, trials)
-    return [
-        StoredItem(
-            position=row["position"],
-            item_key=row["item_key"],
-            category=row["category"],
-            state=row["state"],
-            text=row["text"],
-            picked=row["picked"],
-            extracted=json.loads(row["extracted"]) if row["extracted"] else {},
-            expected=row["expected"],
-            prompt_tokens=row["prompt_tokens"],
-            output_tokens=row["output_tokens"],
-            prefill_seconds=row["prefill_seconds"],
-            first_token_seconds=row["first_token_seconds"],
-            decode_seconds=row["decode_seconds"],
-            wall_seconds=row["wall_seconds"],
-            elapsed_seconds=row["elapsed_seconds"],
-            capped=bool(row["capped"]),
-            attempts=row["attempts"],
-            cause=row["cause"],
-            finished_at=row["finished_at"],
-            logprobs=tuple(json.loads(row["logprobs"] or "[]")),
-            greedy=tuple(json.loads(row["greedy"] or "[]")),
-            prompt_sha256=row["prompt_sha256"],
-            method=row["method"],
-            finish=row["finish"],
-            leading_bos=row["leading_bos"],
-            read_tokens=row["read_tokens"],
-            repeats=row["repeats"],
-            memory_bytes=row["memory_bytes"],
-            scores=scores.get(row["position"], {}),
-        )
-        for row in rows
-    ]
+    return [_item(row, scores.get(row["position"], {})) for row in rows]
+
+
+_ITEM_COLUMNS = tuple(name for name in StoredItem._fields if name != "scores")
+
+
+_EXTRACTED, _CAPPED = _ITEM_COLUMNS.index("extracted"), _ITEM_COLUMNS.index("capped")
+_LISTS = tuple(_ITEM_COLUMNS.index(name) for name in ("logprobs", "greedy"))
+
+
+def _item(row: sqlite3.Row, scores: Mapping[str, tuple[float, float]]) -> StoredItem:
+    values = [*row, scores]
+    values[_EXTRACTED] = json.loads(values[_EXTRACTED]) if values[_EXTRACTED] else {}
+    values[_CAPPED] = bool(values[_CAPPED])
+    for place in _LISTS:
+        values[place] = tuple(json.loads(values[place])) if values[place] else ()
+    return StoredItem._make(values)
 
 
 def done_items(ws: Workspace, run_id: str) -> dict[int, DoneItem]:

@@ -113,8 +113,13 @@ class Jobs(QObject):
         shown: bool = True,
         cancellable: bool = True,
     ) -> Job:
-        """Run `call` in a worker thread; `done` or `failed` is called on the GUI thread. Call from the GUI thread."""
+        """Run `call` in a worker thread; `done` or `failed` is called on the GUI thread. Call from the GUI thread.
+
+        After `close` nothing is run and nobody called: a timer of a page may still go off while its window closes.
+        """
         job = Job(title, shown=shown, cancellable=cancellable, parent=self)
+        if self._closed:
+            return job
         if done is not None:
             job.done.connect(done)
         if failed is not None:

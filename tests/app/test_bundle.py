@@ -257,6 +257,20 @@ def test_a_run_of_this_workspace_is_never_overwritten_by_a_bundle_that_has_more_
     assert content(tmp_path / "backup") == before
 
 
+def test_an_own_bundle_with_nothing_more_in_it_changes_nothing_whenever_it_was_made(
+    laptop: Laptop, own: Path, tmp_path: Path
+) -> None:
+    later = export_runs(own, [laptop.stopped], tmp_path / "later").path
+    # As after a second sitting that did no item and was killed.
+    statement = (
+        "UPDATE runs SET state = 'running', cause = NULL, ended_at = NULL, pid = ?, pid_started = 0 WHERE run_id = ?"
+    )
+    changed(own, statement, dead_process(), laptop.stopped)
+    before = content(own)
+    assert whats(own, later) == ["older"]
+    assert content(own) == before
+
+
 def test_an_interrupted_run_is_carried_as_one_and_a_live_or_new_one_is_not(
     laptop: Laptop, own: Path, lab: Path, tmp_path: Path
 ) -> None:
@@ -395,6 +409,8 @@ def test_the_command_line_exports_shows_and_imports_and_one_bad_file_keeps_no_ot
     shown = capsys.readouterr()
     assert "bad.mincerun" in shown.err
     assert laptop.subset in shown.out
+    assert main(["bundle", "import", str(bad), str(bad), *into]) == 3
+    assert "2 of 2 files were refused (see above); nothing was changed." in capsys.readouterr().err
     assert main(["bundle", "import", path, str(laptop.bundle), "--json", *into]) == 0
     done = json.loads(capsys.readouterr().out)["bundles"]
     assert [[one["what"] for one in bundle["runs"]] for bundle in done] == [

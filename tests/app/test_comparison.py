@@ -7,6 +7,8 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pypdfium2
 import pytest
@@ -18,6 +20,8 @@ from mince_gui.app.run import RunOrder, create, execute
 from mince_gui.base.errors import UsageError
 from mince_gui.report.comparison.model import Comparison
 from mince_gui.store import Workspace
+from mince_gui.store import references as stored_references
+from mince_gui.store import runs as stored_runs
 
 CHOICE = RunOrder(model_dir(), "demo-choice-250", threads=1)
 
@@ -118,8 +122,31 @@ def test_what_cannot_be_compared_is_refused_with_the_way_out(
         compare(prepared, [runs["one"], runs["math"]], history_of=runs["one"])
     with pytest.raises(UsageError, match="3 are named"):
         compare(prepared, [runs["one"], runs["two"], runs["fast"]], history_of=runs["one"])
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="Only one run is named"):
+        compare(prepared, [runs["one"], runs["one"]])
+    with pytest.raises(UsageError, match="No comparison") as refused:
         write_comparison(compare(prepared, [runs["one"]]), tmp_path / "comparison.docx")
+    assert ".csv" in refused.value.remedy
+
+
+def test_references_and_subsets_are_read_once_for_all_runs(
+    prepared: Path, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def watch(module: ModuleType, name: str) -> None:
+        inner = getattr(module, name)
+
+        def watched(*args: Any) -> Any:
+            read.append(name)
+            return inner(*args)
+
+        monkeypatch.setattr(module, name, watched)
+
+    watch(stored_references, "listing")
+    watch(stored_runs, "subset_of")
+    assert len(compare(prepared, [runs[name] for name in ("one", "two", "fast", "part")]).runs) == 4
+    assert sorted(read) == ["listing", "subset_of"]
 
 
 def test_runs_that_scored_answers_again_are_compared_where_they_are_named_only(

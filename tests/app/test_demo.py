@@ -7,6 +7,8 @@ import pytest
 
 from mince_gui.app.demo import BENCHMARKS, demo
 from mince_gui.base.events import Ended, ItemDone, Started
+from mince_gui.cli.demo import print_result
+from mince_gui.report.format import pp
 from mince_gui.store import Workspace, references, runs
 from tests.app.conftest import Walked
 
@@ -55,6 +57,24 @@ def test_the_speedup_is_measured_from_both_wall_clocks(walked: Walked) -> None:
         assert part.subset_run.elapsed_seconds is not None
         ratio = part.full.elapsed_seconds / part.subset_run.elapsed_seconds
         assert part.report.speedup.factor == pytest.approx(ratio)
+
+
+def test_the_command_tells_drift_quantisation_and_speedup_apart(
+    walked: Walked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_result(walked.parts)
+    drifts, costs = capsys.readouterr().out.split("quantisation delta")
+    for part in walked.parts:
+        for metric in part.report.metrics:
+            assert metric.drift_pp is not None
+            assert f"{metric.drift_pp:+.1f} pp" in drifts
+        (paired,) = part.report.paired
+        for pair in paired.metrics:
+            (line,) = [line for line in costs.splitlines() if part.subset.name in line and f" {pair.title} " in line]
+            assert pp(pair.delta_pp) in line
+            assert line.endswith(f" {part.subset.n}")
+        assert part.report.speedup.words in costs
+        assert str(part.html) in costs
 
 
 def test_the_html_report_stands_alone(walked: Walked) -> None:

@@ -131,10 +131,17 @@ def test_of_several_models_one_is_to_be_named(workspace: Path, logs: Path, tmp_p
         pack(workspace, all_of="piqa", model="third")
 
 
+def _files_of_piqa(logs: Path) -> list[Path]:
+    """Its samples and the results file of the same run, whenever that was."""
+    (samples,) = logs.rglob("samples_piqa_*")
+    stamp = samples.stem.removeprefix("samples_piqa_")
+    return [samples, samples.with_name(f"results_{stamp}.json")]
+
+
 def test_a_log_of_a_part_makes_no_pack_of_the_whole(workspace: Path, logs: Path, tmp_path: Path) -> None:
     part = tmp_path / "part" / "m"
     part.mkdir(parents=True)
-    for file in logs.rglob("*05-23-03*"):
+    for file in _files_of_piqa(logs):
         text = file.read_text(encoding="utf-8")
         (part / file.name).write_text("".join(text.splitlines(True)[:4]) if "samples" in file.name else text)
     with pytest.raises(InputError, match="4 of the 10 items of piqa"):
@@ -158,7 +165,7 @@ def test_logged_prompts_of_a_known_benchmark_are_asked_for(workspace: Path, tmp_
 def test_what_of_a_task_is_left_out_is_told(workspace: Path, logs: Path, tmp_path: Path) -> None:
     place = tmp_path / "changed" / "m"
     place.mkdir(parents=True)
-    for file in logs.rglob("*05-23-03*"):
+    for file in _files_of_piqa(logs):
         text = file.read_text(encoding="utf-8")
         if "results" in file.name:
             text = text.replace('"metric": "acc_norm"', '"metric": "brier_score"')

@@ -105,6 +105,44 @@ def test_the_side_with_the_most_items_in_common_is_taken_and_of_equal_ones_the_n
     assert list(roles(compute(workspace, subset_run).paired)) == [newer]
 
 
+def test_a_side_that_was_asked_alike_goes_before_a_newer_one_that_was_not(workspace: Path, subset_run: str) -> None:
+    copied(workspace, subset_run, "alike", **FP32)
+    copied(workspace, subset_run, "template", **FP32, chat_template_sha256="a" * 64)
+    copied(workspace, subset_run, "budget", **FP32, budget=7)
+    assert list(roles(compute(workspace, subset_run).paired)) == ["alike"]
+    (pair,) = compute(workspace, subset_run, against=["budget"]).paired
+    assert any(warning.startswith("The token budget differs: ") for warning in pair.warnings)
+
+
+def test_a_run_is_held_against_no_full_score_that_was_asked_otherwise_or_is_of_an_unknown_folder(
+    workspace: Path, subset_run: str
+) -> None:
+    chat = copied(workspace, subset_run, "chat", chat_template_sha256="a" * 64)
+    nameless = copied(workspace, subset_run, "nameless", model_sha256="")
+    for name in (chat, nameless):
+        report = compute(workspace, name)
+        assert all(metric.drift_pp is None for metric in report.metrics)
+        assert all(source.use == "total gap" for source in report.sources)
+
+
+def test_full_runs_of_folders_without_a_hash_are_nobodys_own(workspace: Path, subset_run: str, full_run: str) -> None:
+    copied(workspace, full_run, "whole", model="some other model", model_sha256="")
+    part = copied(workspace, subset_run, "part", model_sha256="")
+    assert all(metric.drift_pp is None for metric in compute(workspace, part).metrics)
+
+
+def test_an_own_full_run_that_was_made_elsewhere_is_taken_with_a_warning(
+    workspace: Path, subset_run: str, full_run: str
+) -> None:
+    npu = copied(workspace, subset_run, "npu", machine="laptop-7", **NPU)
+    own = next(source for source in compute(workspace, npu).sources if source.use == "own full run")
+    assert own.reference_id == full_run
+    assert "its device is CPU, the run's NPU (RyzenAI)" in own.warnings
+    assert any(warning.endswith("the run's laptop-7") for warning in own.warnings)
+    same = next(source for source in compute(workspace, subset_run).sources if source.use == "own full run")
+    assert same.warnings == ()
+
+
 def test_a_reference_with_outcomes_per_item_is_a_side_and_aggregates_are_refused_by_name(
     workspace: Path, subset_run: str
 ) -> None:

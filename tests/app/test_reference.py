@@ -90,6 +90,33 @@ def test_a_results_file_tells_how_and_on_what_it_was_made(workspace: Path, tmp_p
     assert told.date == "2026-03-01"
 
 
+def test_a_results_file_may_have_another_name(workspace: Path, tmp_path: Path) -> None:
+    file = results(tmp_path / "a", {"ifeval": IFEVAL}).rename(tmp_path / "scores of the lab.json")
+    assert of_results(workspace, file).model == "org/Some-3B-Instruct"
+    file.write_text("[]", encoding="utf-8")
+    with pytest.raises(InputError, match="no lm-eval results file"):
+        import_references(workspace, file)
+
+
+def test_a_precision_is_kept_as_one_word_or_refused(workspace: Path, tmp_path: Path) -> None:
+    """It decides what is called a quantisation delta: another way to write BF16 may not become a quantised model."""
+    file = results(tmp_path / "a", {"ifeval": IFEVAL})
+    for said, word in (
+        ("BF16", "bf16"),
+        ("bfloat16", "bf16"),
+        ("INT4 (AWQ)", "int4"),
+        ("Q4_K_M", "int4"),
+        (" ", "bf16"),
+    ):
+        assert of_results(workspace, file, precision=said).precision == word
+    facts: dict[str, Any] = {"benchmark": "mmlu", "model": "m", "scores": {"acc": 65.0}, "source": "s"}
+    assert typed_in(workspace, **facts, precision="FP16").precision == "fp16"
+    with pytest.raises(UsageError, match="'BF-16' is no precision"):
+        typed_in(workspace, **facts, precision="BF-16")
+    with pytest.raises(UsageError, match="'16' is no precision"):
+        import_references(workspace, file, precision="16")
+
+
 def test_counts_are_known_only_where_the_score_leaves_no_doubt(workspace: Path, tmp_path: Path) -> None:
     """Instruction-level scores are not over 541 items, and a rounded share is no count."""
     metrics = of_results(workspace, results(tmp_path / "a", {"ifeval": IFEVAL})).metrics
@@ -281,8 +308,11 @@ def test_an_imported_log_becomes_a_reference_by_its_models_name(workspace: Path,
     assert (told.metrics, told.rows, told.task_version) == (direct.metrics, direct.rows, direct.task_version)
     with pytest.raises(UsageError, match="no log of 'nobody'"):
         import_stored_logs(workspace, "nobody")
-    with pytest.raises(UsageError, match="no log of 'tora-70b"):
+    with pytest.raises(UsageError, match=r"no log of 'tora-70b-v1\.0' for mmlu"):
         import_stored_logs(workspace, "tora-70b-v1.0", benchmark="mmlu")
+    with pytest.raises(UsageError, match="no benchmark 'mmul'"):
+        import_stored_logs(workspace, "tora-70b-v1.0", benchmark="mmul")
+    assert len(import_stored_logs(workspace, "tora-70b-v1.0", benchmark="GSM8K")) == 1
 
 
 def test_a_full_run_that_was_exported_elsewhere_tells_its_conditions(

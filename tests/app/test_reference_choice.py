@@ -88,8 +88,10 @@ ROWS = {"1000": {STRICT: (1.0, 1.0)}}
         ({"model": "Llama-3.1-8B-Instruct"}, {"model": "Llama-3.1-8B", "rows": ROWS}),
         ({"rows": ROWS}, {"rows": None}),
         ({"kind": "imported"}, {"kind": "typed in"}),
-        ({"kind": "imported", "rows": ROWS, "precision": "int4"}, {"kind": "imported"}),
-        # What a quantised model lost, the unquantised one tells.
+        ({"kind": "imported", "rows": ROWS, "precision": ""}, {"kind": "imported"}),
+        # What a quantised model lost, the unquantised one tells, wherever it is known from.
+        ({"precision": "", "kind": "published"}, {"precision": "int4", "rows": ROWS}),
+        ({"precision": "bf16"}, {"precision": ""}),
         ({"precision": "bf16"}, {"precision": "int8"}),
         ({"model": "Llama-3.1-8B-Instruct"}, {"task": "leaderboard_ifeval"}),
         ({"task": ""}, {"task": "leaderboard_ifeval"}),
@@ -116,6 +118,13 @@ def test_a_published_score_is_found_by_the_models_name_and_says_so(ws: Workspace
         "not known of it: task, task version, use of a chat template",
     )
     assert chosen(ws, known("typed", kind="typed in")).reference_id == "typed"
+
+
+def test_what_the_very_folder_scored_makes_no_total_gap(ws: Workspace) -> None:
+    shipped = known("shipped", kind="shipped with the demo", model_sha256="cd" * 32)
+    for run in (run_of(), run_of(rescored={"of": "r"})):
+        assert chosen(ws, shipped, run=run).kind == "published"
+    assert chosen(ws, replace(shipped, model_sha256="ef" * 32)).reference_id == "shipped"
 
 
 def test_a_fine_tune_and_a_base_model_find_nothing(ws: Workspace) -> None:

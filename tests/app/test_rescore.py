@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mince_gui.app.bundle import export_runs, import_bundle
 from mince_gui.app.demo import model_dir
 from mince_gui.app.detached import resume
 from mince_gui.app.import_logs import import_logs, look
@@ -17,6 +18,7 @@ from mince_gui.app.item_rows import item_json
 from mince_gui.app.listings import delete_run, list_runs, show_run
 from mince_gui.app.pack import pack as make_pack
 from mince_gui.app.prompting import choose_task
+from mince_gui.app.report import compute
 from mince_gui.app.rescore import rescore
 from mince_gui.app.run import RunOrder, create, execute
 from mince_gui.app.run_data import scoring_key
@@ -34,6 +36,7 @@ from mince_gui.subset import write_pack
 from mince_gui.subset.types import FrozenSubset, Pack, PackItem
 from mince_gui.tasks import Answer, Scored, get
 from mince_gui.tasks.own_filter import OwnFilter
+from tests.app.conftest import Walked
 
 ITEMS = 12
 LOGS = Path(__file__).resolve().parents[1] / "tasks" / "data" / "logged"
@@ -252,6 +255,21 @@ def test_the_pack_is_taken_from_wherever_its_bytes_are_and_from_no_other_file(
     with pytest.raises(InputError, match="is not the pack of run"):
         rescore(workspace, run.run_id, pack=other)
     assert rescore(workspace, run.run_id, pack=moved).changed == ()
+    with pytest.raises(InputError, match="is no file"):
+        rescore(workspace, run.run_id, pack=tmp_path / "nowhere.mincepack")
+
+
+def test_of_a_run_that_came_in_a_bundle_it_is_said_where_its_pack_is(
+    own: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    workspace, made = own
+    sent = export_runs(workspace, [made["demo_math"]], tmp_path / "sent").path
+    import_bundle(tmp_path / "lab", sent)
+    with pytest.raises(InputError, match="which a bundle does not carry") as error:
+        rescore(tmp_path / "lab", made["demo_math"])
+    assert "the machine that made the run" in error.value.remedy
+    pack = show_run(workspace, made["demo_math"])[0].plan.pack_path
+    assert rescore(tmp_path / "lab", made["demo_math"], pack=pack).changed == ()
 
 
 def test_unknown_empty_and_living_runs_are_refused(own: tuple[Path, dict[str, str]]) -> None:
@@ -416,6 +434,26 @@ def test_the_command_says_what_changed_and_what_is_kept(
     assert f"scored again: the answers of run {made['demo_math']}, by demo_math of mince" in capsys.readouterr().out
     assert main(["runs", "delete", made["demo_math"], "--yes", *place]) == 0
     assert "Kept, with its answers scored again: " in capsys.readouterr().out
+
+
+def test_a_run_whose_full_run_was_not_scored_alike_says_so(
+    walked: Walked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace = tmp_path / "walked"
+    shutil.copytree(walked.workspace, workspace)
+    (part,) = [part for part in walked.parts if part.subset.benchmark == "demo-math"]
+    assert part.full is not None
+    own = OwnFilter("mark", r"#### (-?[0-9.,]+)")
+    assert rescore(workspace, part.subset_run.run_id, own_filter=own).full_run == part.full.run_id
+    assert rescore(workspace, part.full.run_id, own_filter=own).full_run is None
+    again = rescore(workspace, part.subset_run.run_id, own_filter=own)
+    assert again.full_run is None
+    assert again.run_id is not None
+    (added,) = [metric for metric in compute(workspace, again.run_id).metrics if metric.name == own.metric]
+    assert added.drift_pp is not None
+    other = ["rescore", part.subset_run.run_id, "--filter", "other=([0-9]+)", "--workspace", str(workspace)]
+    assert main(other) == 0
+    assert f"mince rescore {part.full.run_id} --keep, with the same options" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("options", [["--filter", "strict-match"], ["--filter", "=x"], ["--last"]])

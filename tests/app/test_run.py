@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -235,7 +234,7 @@ def test_a_run_whose_model_does_not_load_still_says_what_was_asked_for(prepared:
 
 
 def _stored(**changed: Any) -> StoredItem:
-    facts: dict[str, Any] = dict.fromkeys(field.name for field in dataclasses.fields(StoredItem))
+    facts: dict[str, Any] = dict.fromkeys(StoredItem._fields)
     facts |= {"state": "done", "prompt_tokens": 100, "prefill_seconds": 0.5, **changed}
     return StoredItem(**facts)
 

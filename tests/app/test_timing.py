@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from mince_gui.store.runs import NewRun, StoredItem, StoredRun
 
 
 def _item(**changed: Any) -> StoredItem:
-    facts: dict[str, Any] = dict.fromkeys(field.name for field in dataclasses.fields(StoredItem))
+    facts: dict[str, Any] = dict.fromkeys(StoredItem._fields)
     facts |= {
         "position": 0, "item_key": "k", "state": "done", "prompt_tokens": 100, "prefill_seconds": 0.5, "capped": False,
         "attempts": 1, "extracted": {}, "logprobs": (), "greedy": (), "scores": {},
@@ -93,7 +92,7 @@ def test_every_stored_fact_of_an_item_is_in_its_row() -> None:
     """A column that somebody adds to the workspace must not be forgotten."""
     renamed = {"item_key": "key", "wall_seconds": "seconds"}
     row = item_json(_item())
-    assert {renamed.get(field.name, field.name) for field in dataclasses.fields(StoredItem)} == set(row)
+    assert {renamed.get(name, name) for name in StoredItem._fields} == set(row)
 
 
 def test_a_table_of_items_keeps_numbers_and_disarms_texts() -> None:

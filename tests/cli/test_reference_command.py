@@ -46,6 +46,14 @@ def test_the_list_says_what_each_reference_is_and_where_it_is_from(capsys: pytes
     assert all("published" in line and "bf16" in line and "MINCE" in line for line in rest)
 
 
+def test_the_list_has_one_score_of_each_and_counts_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reference", "list", "--benchmark", "ifeval"]) == 0
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert len(lines) == 7
+    assert all("prompt_level_strict_acc" in line and ", 3 more" in line for line in lines)
+    assert not any("inst_level" in line for line in lines)
+
+
 def test_what_is_not_known_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reference", "show", "published-mince-gsm8k-qwen3-8b"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]

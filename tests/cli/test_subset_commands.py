@@ -71,6 +71,26 @@ def test_a_bound_is_called_that_of_uniform_draws_where_another_sampler_drew(
     }  # fmt: skip
 
 
+def test_freeze_shows_the_drift_of_the_pool_a_line_per_metric(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["freeze", "--benchmark", "tiny", "--n", "20", "--workspace", str(tiny / "ws")]
+    assert main(["size", "--benchmark", "tiny", "--sizes", "10,20,30", "--workspace", str(tiny / "ws")]) == 0
+    capsys.readouterr()
+    assert main([*words, "--json"]) == 0
+    frozen = json.loads(capsys.readouterr().out)
+    drifts = {model: scores["acc"]["drift_pp"] for model, scores in frozen["calibration"].items()}
+    assert set(drifts) == {"alpha", "beta", "gamma"}
+    for scores in frozen["calibration"].values():
+        assert scores["acc"]["drift_pp"] == pytest.approx(scores["acc"]["subset"] - scores["acc"]["full"])
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    worst = max(drifts, key=lambda model: abs(drifts[model]))
+    mean = sum(map(abs, drifts.values())) / 3
+    inside = sum(abs(drift) <= frozen["p95_pp"] for drift in drifts.values())
+    line = rf"acc +3 +{mean:.1f} pp +{re.escape(f'{drifts[worst]:+.1f}')} pp +{worst} +{inside} of 3\n"
+    assert re.search(line, shown)
+    assert shown.count("acc") == 1
+
+
 def test_the_number_of_accepted_differences_is_said(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ws = ["--workspace", str(tiny / "ws")]
     assert main(["freeze", "--benchmark", "tiny", "--n", "30", *ws]) == 0

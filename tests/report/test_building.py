@@ -12,6 +12,7 @@ from mince_gui.base.errors import UsageError
 from mince_gui.report import Ratio, Reference, RunData, build, finite_population_interval
 from mince_gui.report.sides import side_of_run
 from mince_gui.report.speed import percentile
+from mince_gui.report.words import headline
 
 MakeRun = Callable[..., RunData]
 MakeReference = Callable[..., Reference]
@@ -351,7 +352,7 @@ def test_an_estimate_is_the_mean_item_time_times_n_with_its_interval(make_run: M
     assert speed.high is not None
     assert speed.factor is not None
     assert speed.low < speed.factor < speed.high
-    assert "2.2x faster than the full run, estimated" in build(run, own_full=None, other=None).banner
+    assert "2.2x as fast as the full run, estimated" in build(run, own_full=None, other=None).banner
 
 
 def test_a_partial_run_is_never_measured_and_has_no_speed_in_its_banner(
@@ -435,3 +436,37 @@ def test_the_running_score_ends_at_the_score(make_run: MakeRun) -> None:
     assert last.percent == pytest.approx(metric.score)
     assert metric.interval is not None
     assert (last.low, last.high) == (metric.interval.low, metric.interval.high)
+
+
+def test_a_run_that_does_not_repeat_its_full_run_is_not_inside(make_run: MakeRun, make_own: MakeReference) -> None:
+    rows = {key: {m: (t - p, t) for m, (p, t) in row.items()} for key, row in make_run().rows.items()}
+    report = build(make_run(rows=rows), own_full=make_own(), other=None)
+    for metric in report.metrics:
+        assert metric.drift_pp is not None
+        assert abs(metric.drift_pp) < 4.6
+        assert metric.verdict == "not judged"
+        assert "did not repeat" in metric.reason
+    assert report.banner.startswith("Not judged: ")
+    assert "this run's score -" in report.banner
+
+
+def test_a_drift_of_nothing_is_not_taken_for_a_total_gap(make_run: MakeRun) -> None:
+    metrics = [
+        replace(metric, drift_pp=drift, total_gap_pp=gap, verdict="inside")
+        for metric, drift, gap in zip(
+            build(make_run(), own_full=None, other=None).metrics, (0.0, 1.0, -0.5, 0.0), (9.0, 0.0, 0.0, 0.0),
+            strict=True,
+        )
+    ]  # fmt: skip
+    head = headline(metrics)
+    assert head is not None
+    assert head.drift_pp == 1.0
+
+
+def test_a_run_that_was_continued_elsewhere_says_so(make_run: MakeRun) -> None:
+    conditions = {"device": "CPU", "changed": ["device", "oga_version", "threads"]}
+    report = build(make_run(conditions=conditions), own_full=None, other=None)
+    assert any(
+        warning.startswith("The run was continued with another device, another version of onnxruntime-genai:")
+        for warning in report.warnings
+    )

@@ -19,7 +19,7 @@ from scipy import stats
 from mince_gui.report import Ratio, build
 from mince_gui.report.answers import Answers
 from mince_gui.report.comparison.building import HeldRun, build_comparison, comparison_csv, comparison_json
-from mince_gui.report.comparison.model import Comparison
+from mince_gui.report.comparison.model import Caution, Comparison
 from mince_gui.report.speed import DECODE_RATE, ITEM_WALL, PREFILL_RATE, TIME_TO_FIRST
 from tests.report.conftest import TOTAL, MakeReference, MakeRun, Rows, ifeval_rows, subset_keys
 
@@ -258,18 +258,23 @@ def test_what_differs_from_a_full_score_is_told_with_the_runs_that_are_held_agai
     assert "5 examples there" in caution.words
 
 
-def test_many_comparisons_are_counted(lab: MakeLab) -> None:
-    runs = lab(3)
-    comparison = build_comparison(runs, baseline=runs[0].data.run_id)
-    tested = sum(m.p_value is not None for pairing in comparison.pairings for m in pairing.paired.metrics)
-    for history in comparison.histories:
-        assert history.pairing is not None
-        tested += sum(m.p_value is not None for m in history.pairing.paired.metrics)
-        for point in history.points[1:]:
-            for metric in point.metrics:
-                tested += len({c.against for c in (metric.to_previous, metric.to_first) if c and c.p_value is not None})
-    (caution,) = [c for c in comparison.cautions if c.kind == "many comparisons"]
-    assert caution.words.startswith(f"{tested:,} differences are tested here.")
+@pytest.mark.parametrize("use", ["own full run", "total gap"])
+def test_a_fleet_tells_once_that_many_full_scores_have_reservations(
+    lab: MakeLab, make_other: MakeReference, use: str
+) -> None:
+    def told(machines: int) -> list[Caution]:
+        run, held = lab(1)[0], []
+        for place in range(machines):
+            warnings = (f"its machine is lab-0, the run's lab-{place + 1}",)
+            other, own = make_other(warnings=warnings), replace(run.own_full, warnings=warnings)  # type: ignore[type-var]  # has one
+            each = again(run, run_id=f"run-{place}")
+            held.append(replace(each, own_full=own) if use == "own full run" else HeldRun(each.data, None, other))
+        return [c for c in build_comparison(held).cautions if c.kind == "reference"]
+
+    assert len(told(3)) == 3
+    (caution,) = told(30)
+    assert caution.words.startswith("30 runs of 30 held against ")
+    assert len(caution.run_ids) == 30
 
 
 def test_a_release_is_told_for_amds_wheel_and_not_for_a_public_one_of_the_same_version(lab: MakeLab) -> None:

@@ -239,6 +239,14 @@ def test_what_was_not_asked_for_is_said_and_what_is_not_there_is_left_out(make_r
     assert dict(condition_lines(given)) == {"threads": "chosen by ONNX Runtime", "driver": "not recorded"}
 
 
+def test_a_huge_text_fits_a_cell_and_a_ticket_and_says_that_it_is_cut() -> None:
+    cell = str(safe_cell("=" + "W" * 100_000))
+    assert len(cell) < 32_767
+    for shown in (cell, md_escape("W" * 100_000).replace("\\", "")):
+        assert "[... cut here, 100,00" in shown
+    assert len(md_escape("W" * 100_000)) < 2_100
+
+
 @pytest.mark.parametrize("value", ["Phi-4", "a=b", "", 3, -2.5])
 def test_other_cells_stay_as_they_are(value: str | float) -> None:
     assert safe_cell(value) == value

@@ -10,7 +10,8 @@ PACKING = (
     "_rai_1.7.0_npu_8K", "_rai_1.9.0_npu", "-awq-g128-int4-asym-fp16-onnx-hybrid", "-awq-quant-onnx-hybrid",
     "-awq-g128-int4-asym-bf16-onnx-ryzen-strix", "-onnx-ryzenai-1.7-hybrid", "-onnx-ryzenai-npu", "-int4-cpu",
     "-cpu-int4-rtn-block-32-acc-level-4", "-Q4_K_M.gguf", ".Q8_0.gguf", ".IQ4_XS", "-GPTQ-Int4", "-AWQ-INT4",
-    "-quantized.w4a16", "-FP8-dynamic", "-unsloth-bnb-4bit", "-bf16", "-FP32", "-hf",
+    "-quantized.w4a16", "-FP8-dynamic", "-awq-asym-uint4-g128-lmhead-onnx-hybrid", "-FP8-KV", "-w8a8kv8", "-NVFP4A16",
+    "-unsloth-bnb-4bit", "-bf16", "-FP32", "-hf",
 )  # fmt: skip
 MODELS = (
     "Llama-3.1-8B", "Llama-3.1-8B-Instruct", "Phi-4-mini-instruct", "Qwen3-8B", "Qwen2.5-0.5B-Instruct",
@@ -51,6 +52,8 @@ def test_metas_older_repository_name_is_the_same_model() -> None:
         ("Qwen2.5-0.5B-Instruct-GPTQ-Int8", "int8"),
         ("Qwen3-8B-quantized.w8a16", "int8"),
         ("Qwen3-8B-4bit", "int4"),
+        ("Qwen3-8B-w8a8kv8", "int8"),
+        ("Llama-3.1-8B-Instruct-NVFP4A16", "fp4"),
         ("Llama-3.1-8B-Instruct-FP8-dynamic", "fp8"),
         ("gpt-oss-20b-mxfp4", "fp4"),
         ("Qwen3-8B-BF16", "bf16"),
@@ -67,6 +70,10 @@ def test_a_name_tells_its_precision_or_nothing(name: str, word: str) -> None:
 
 
 WORDS = st.text("abcxyzw0123456789", min_size=1, max_size=8)
+
+
+def test_a_folder_named_by_its_packing_alone_is_taken_for_no_model() -> None:
+    assert base_model("cpu-int4-rtn-block-32-acc-level-4") != base_model("cpu-int8-rtn-block-32") != "cpu"
 
 
 @given(st.lists(WORDS, min_size=1, max_size=5), st.sampled_from("-_"), st.lists(st.sampled_from(PACKING), max_size=3))

@@ -9,7 +9,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from mince_gui.benchmarks import BENCHMARKS
 from mince_gui.report import Reference, Report, RunData, build, html_text, json_text, markdown_text
+from mince_gui.report.answers import Answers
+from mince_gui.report.documents.conditions import condition_lines
 from mince_gui.report.documents.drawing import Drawing
 from mince_gui.report.documents.html import page_html
 from mince_gui.report.documents.markdown import page_markdown
@@ -90,9 +93,25 @@ def test_model_subset_device_versions_and_dates_stand_in_the_first_sentences(pla
         "Phi-4-mini-instruct INT4 (w4a16 weights)", "ifeval-250, 250 of the 541 items of IFEVAL",
         "all of them are done",
         "ran on CPU (proven: the only provider is CPU)", "onnxruntime-genai 0.18.0", "bundled runtime",
-        "driver not recorded", "power mode not recorded", "from 2026-11-29 20:00 UTC to 2026-11-29 20:52 UTC",
+        "power mode not recorded", "from 2026-11-29 20:00 UTC to 2026-11-29 20:52 UTC",
     ):  # fmt: skip
         assert said in first.text
+
+
+@pytest.mark.parametrize("given", [{}, {"driver": "32.0.203.280"}])
+def test_a_driver_is_told_and_missed_where_the_device_has_one(plain: Report, given: dict[str, str]) -> None:
+    npu = replace(plain, conditions={**plain.conditions, "device": "NPU (RyzenAI)", "device_proven": True, **given})
+    assert f"driver {given.get('driver', 'not recorded')}" in words(html_text(npu))
+    assert "driver" not in next(b for b in report_page(plain).blocks if isinstance(b, Paragraph)).text
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_the_page_says_what_a_declared_benchmark_measures(plain: Report, name: str) -> None:
+    page = report_page(replace(plain, benchmark=name, benchmark_title=BENCHMARKS[name].title))
+    found = next(b for b in page.blocks if isinstance(b, Paragraph) and b.lead == "What it measures:")
+    assert found.text.startswith(f"{BENCHMARKS[name].title} asks")
+    own = report_page(replace(plain, benchmark="a task of one's own"))
+    assert not [b for b in own.blocks if isinstance(b, Paragraph) and b.lead == "What it measures:"]
 
 
 def trust(report: Report) -> dict[str, tuple[str, str]]:
@@ -123,6 +142,34 @@ def test_every_reserve_is_named_where_the_reader_asks_whether_to_trust(
     assert found["repeatability"] == ("warn", "nothing was run twice")
     assert found["parity with lm-eval"][0] == "warn"
     assert trust(build(replace(run, unverified=4), own_full=None, other=None))["content of the items"][0] == "warn"
+
+
+@pytest.mark.parametrize(
+    ("n_star", "state", "told"),
+    [
+        (250, "good", "250, as many as the sizing advised (n*)"),
+        (200, "good", "250, more than the 200 that the sizing advised (n*)"),
+        (300, "warn", "only 250, where the sizing advised 300 (n*); the bound is 4.6 pp"),
+        (None, "warn", "250; the sizing found no size (n*) from which more items gain little"),
+    ],
+)
+def test_a_subset_smaller_than_the_sizing_advised_is_a_reserve(
+    plain: Report, n_star: int | None, state: str, told: str
+) -> None:
+    assert plain.curve is not None
+    assert plain.bound is not None
+    report = replace(plain, curve=replace(plain.curve, n_star=n_star), bound=replace(plain.bound, pp=4.6))
+    assert trust(report)["number of items"] == (state, told)
+    assert ("Why this many items" in words(html_text(report))) == (n_star == 250)
+    assert "number of items" not in trust(replace(report, curve=None))
+
+
+def test_answers_that_were_cut_or_repeat_themselves_are_a_reserve(plain: Report) -> None:
+    good = replace(plain, answers=Answers(budget=512))
+    assert trust(good)["answers"] == ("good", "none was cut, is empty or repeats itself without end")
+    cut = replace(plain, answers=Answers(budget=512, capped=42, repeating=38))
+    assert trust(cut)["answers"] == ("warn", "42 capped at 512 tokens; 38 repeating (of 250)")
+    assert "answers" not in trust(replace(plain, answers=Answers()))
 
 
 def test_the_parts_of_the_gap_stand_in_one_table_and_are_added_up(rich: Report) -> None:
@@ -165,7 +212,7 @@ def test_a_pair_says_what_differs_and_whether_the_prompts_were_the_same(rich: Re
     assert "The prompts were the very same." in words(html_text(replace(rich, paired=(pair,))))
     unknown = replace(pair, prompts_equal=0, prompts_compared=0, role="repeat")
     text = words(html_text(replace(rich, paired=(unknown,))))
-    assert "Whether the prompts were the same is not known." in text
+    assert "The prompts were" not in text
     assert "what a repetition alone makes" in text
 
 
@@ -206,11 +253,42 @@ def test_signs_that_turn_or_break_text_are_named_in_html_and_markdown(plain: Rep
 
 
 def test_limits_that_were_set_are_answered_at_the_top(plain: Report) -> None:
-    page = report_page(gated(plain, Limits(drift_pp=0.1)))
+    page = report_page(gated(plain, Limits(drift_pp=0.1, delta_pp=2)))
     second = page.blocks[1]
-    assert isinstance(second, Paragraph)
-    assert second.lead == "Limits set:"
-    assert "beyond" in second.text
+    assert isinstance(second, Table)
+    told = [(limit.text, outcome.text, outcome.state) for limit, outcome, _ in second.rows]
+    assert told == [
+        ("|drift| at most 0.10 pp", "beyond", "bad"), ("|paired delta| at most 2.00 pp", "not judged", "warn")
+    ]  # fmt: skip
+    assert "of drift, beyond the limit of 0.10 pp" in second.rows[0][2].text
+
+
+def test_a_part_with_a_value_says_what_was_subtracted_and_repeats_no_number(rich: Report) -> None:
+    blocks = report_page(rich).blocks
+    told = next(b for b in blocks if isinstance(b, Facts) and b.rows[0][0] == "sampling drift").rows
+    assert [words for _, words in told] == [f"{line.of}." for line in rich.split.lines]
+
+
+def test_an_item_without_an_expected_answer_says_nothing_of_one(rich: Report) -> None:
+    pair = rich.paired[0]
+    items = tuple(
+        replace(item, expected=expected) for item, expected in zip(pair.changed[:4], ("", " ", None, "7"), strict=True)
+    )
+    text = words(html_text(replace(rich, paired=(replace(pair, changed=items),))))
+    assert text.count("expected:") == 1
+    assert "expected: 7" in text
+
+
+def test_a_caution_of_a_source_is_a_sentence(plain: Report) -> None:
+    sources = tuple(replace(source, warnings=("its task version is 1",)) for source in plain.sources)
+    text = words(html_text(replace(plain, sources=sources)))
+    assert text.count("Caution. Its task version is 1.") == len(sources) > 0
+
+
+def test_the_options_of_the_search_take_one_line_and_times_have_their_unit() -> None:
+    lines = dict(condition_lines({"search_options": {"top_k": 50, "do_sample": False}, "load_seconds": 0.6835}))
+    assert lines["search options"] == "do_sample no; top_k 50"
+    assert lines["model load (not in the wall clock)"] == "0.68 s"
 
 
 def test_a_rescored_or_imported_run_says_so(plain: Report) -> None:

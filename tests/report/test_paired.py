@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from mince_gui.report import RunData
+from mince_gui.report.answers import Answers
 from mince_gui.report.bootstrap import bootstrap_interval
 from mince_gui.report.model import PairedReport
 from mince_gui.report.paired import holm, mcnemar_p, paired_report
@@ -331,6 +333,37 @@ def test_other_folders_of_one_model_are_said_as_what_they_may_be(make_run: MakeR
     mine = plain(make_run(), "11")
     report = against(mine, replace(mine, conditions={**mine.conditions, "model_sha256": "cd" * 32}))
     assert any("model folders differ" in warning for warning in report.warnings)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"answers": Answers(budget=1280)}, "The token budget differs: 256 here, 1,280 in other."),
+        ({"conditions": {"task": "ifeval_other"}}, "The task differs: ifeval here, ifeval_other in other."),
+        (
+            {"conditions": {"task": "ifeval", "rescored": {"task": "ifeval", "version": "9.9"}}},
+            "The scoring differs: when it was run here, again by ifeval of mince 9.9 in other.",
+        ),
+    ],
+)
+def test_runs_that_were_asked_or_scored_otherwise_warn(make_run: MakeRun, fields: dict[str, Any], words: str) -> None:
+    mine = replace(plain(make_run(), "1101"), conditions={"task": "ifeval"}, answers=Answers(budget=256))
+    assert words not in against(mine, mine).warnings
+    assert words in against(mine, replace(mine, run_id="other", **fields)).warnings
+
+
+def test_what_is_known_to_differ_in_a_reference_is_a_warning_of_the_pair(make_run: MakeRun) -> None:
+    mine = plain(make_run(), "1101")
+    side = replace(side_of_run(mine), ident="log-1", kind="reference", warnings=("its task version is 3, the run's 4",))
+    assert "Of log-1: its task version is 3, the run's 4." in against(mine, side).warnings
+
+
+def test_a_run_that_was_continued_on_another_device_is_of_no_device(make_run: MakeRun) -> None:
+    mine = plain(make_run(), "1101")
+    mixed = replace(mine, run_id="mixed", conditions={"device": "NPU (RyzenAI)", "changed": ["device"]})
+    report = against(mine, mixed)
+    assert (report.role, report.device) == ("other", "")
+    assert any("one device of mixed is not known" in warning for warning in report.warnings)
 
 
 # what differs between two sides

@@ -112,6 +112,23 @@ def test_it_holds_no_links_scripts_or_pictures_of_dots_and_embeds_its_fonts(rich
     assert b"/FontFile2" in data
 
 
+@pytest.mark.parametrize("lines", range(26, 38, 2))
+def test_a_heading_stands_on_the_page_of_its_picture(lines: int) -> None:
+    drawing = Drawing(720, 294, "a drawing")
+    drawing.text(10, 290, "in the picture")
+    before = [Paragraph(f"line {n}") for n in range(lines)]
+    found = texts(page_pdf(page_of(*before, Heading("the heading"), Figure(drawing, "a caption"))))
+    assert ["the heading" in text for text in found] == ["in the picture" in text for text in found]
+
+
+@pytest.mark.parametrize("lines", range(36, 46))
+def test_the_page_that_is_signed_says_what_is_signed(lines: int) -> None:
+    before = [Paragraph(f"line {n}") for n in range(lines)]
+    last = texts(page_pdf(page_of(*before, Signing(("name", "date", "signature")))))[-1]
+    assert "signature" in last
+    assert "a foot." in last
+
+
 def outside(data: bytes) -> list[tuple[int, str, tuple[float, float, float, float]]]:
     """Signs that stand in the margins (below and above only header and footer may)."""
     found = []

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mince_gui.report import Ratio, Reference, RunData, build
+from mince_gui.report.answers import Answers
 from mince_gui.report.model import Split, SplitLine
 from mince_gui.report.paired_intervals import counts_interval
 from mince_gui.report.scores import metric_facts
@@ -187,6 +188,17 @@ def test_an_unproven_device_is_said_beside_the_hardware_delta(npu_run: RunData) 
     assert "CPU, not proven" in line(split(fallen_back), "hardware delta").words
 
 
+def test_what_else_differs_is_said_beside_the_delta(npu_run: RunData) -> None:
+    asked = replace(npu_run, prompts=dict.fromkeys(KEYS, "a"))
+    otherwise = replace(ON_CPU, prompts=dict.fromkeys(KEYS, "b"), asked={"token budget": "16"})
+    assert "The prompts differ in 100 of 100 items" in line(split(asked, otherwise), "hardware delta").words
+    budgeted = replace(npu_run, answers=Answers(budget=48))
+    assert (
+        "The token budget differs: 48 here, 16 in int4-cpu" in line(split(budgeted, otherwise), "hardware delta").words
+    )
+    assert "differ" not in line(split(asked, ON_CPU), "hardware delta").words
+
+
 def test_other_models_and_other_precisions_fill_no_slot(npu_run: RunData) -> None:
     found = split(
         npu_run, replace(UNQUANTISED, model="Qwen3-8B"), replace(ON_CPU, model="Qwen3-8B"),
@@ -229,13 +241,15 @@ def test_sampling_drift_is_certain_and_names_whose_scores_it_is_made_of(
         assert value.interval.low == value.interval.high == value.pp
         assert value.interval.method == "whole benchmark"
     assert sampling.words.endswith("against this model's own full run")
-    assert sampling.of == "score on the subset by full-1 minus full score by full-1"
+    assert sampling.of == (
+        "this model's score on the subset minus its score on the whole benchmark, both from run full-1"
+    )
 
 
 def test_sampling_drift_without_rows_is_of_two_runs(make_run: MakeRun, make_own: MakeReference) -> None:
     own = make_own(rows=None, metrics={"prompt_level_strict_acc": Ratio(300, 541, 541)})
     sampling = line(build(make_run(), own_full=own, other=None).split, "sampling drift")
-    assert sampling.of == "score on the subset by this run minus full score by full-1"
+    assert sampling.of == "this run's score on the subset minus the full score of run full-1"
 
 
 def test_a_full_run_has_no_sampling_drift(make_run: MakeRun, make_own: MakeReference) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +12,12 @@ from scipy import stats
 from mince_gui.report.comparison.building import HeldRun, build_comparison
 from mince_gui.report.comparison.model import Comparison, History
 from mince_gui.report.comparison.page import comparison_page
+from mince_gui.report.documents.drawing import Circle
 from mince_gui.report.documents.html import page_html
 from mince_gui.report.documents.markdown import page_markdown
 from mince_gui.report.documents.page import Figure, Heading, Page, Paragraph, Table
-from tests.report.conftest import MakeRun, Rows, ifeval_rows, subset_keys
+from mince_gui.report.documents.pdf import page_pdf
+from tests.report.conftest import MakeReference, MakeRun, Rows, ifeval_rows, subset_keys
 
 HEADLINE = "prompt_level_strict_acc"
 DRIVERS = ("32.0.203.280", "32.0.203.314", "32.0.203.376")
@@ -165,3 +168,48 @@ def test_a_single_run_makes_a_page_without_pictures(three: list[HeldRun]) -> Non
     page = comparison_page(build_comparison(three[:1]))
     assert not any(isinstance(block, Figure) for block in page.blocks)
     assert page.title == "Comparison: 1 run, 1 model, 1 device, 1 benchmark"
+
+
+def test_a_test_that_stands_in_several_places_is_counted_once(three: list[HeldRun]) -> None:
+    # Run 0 with 1 and with 2 as named pairs, and in the history to the run before, to the first run, side by side.
+    comparison = build_comparison(three, baseline="run-0")
+    pairs, pass_or_fail = 3, 2
+    (caution,) = [c for c in comparison.cautions if c.kind == "many comparisons"]
+    assert caution.words.startswith(f"{pairs * pass_or_fail} differences are tested here.")
+    two = comparison_page(build_comparison(three[:2], baseline="run-0"))
+    leads = [block.lead for block in two.blocks if isinstance(block, Paragraph) and " minus run " in block.lead]
+    assert len(leads) == 1
+
+
+def test_the_whole_benchmark_has_no_interval_and_a_part_of_it_is_drawn_hollow(make_run: MakeRun) -> None:
+    rows = ifeval_rows(seed=7)
+    whole = {"subset_keys": tuple(rows), "rows": rows, "sampler": "full"}
+    runs = [one(make_run, place, **whole) for place in range(2)]
+    part = replace(one(make_run, 2, **whole).data, rows=dict(list(rows.items())[:99]))
+    page = comparison_page(build_comparison([*runs, HeldRun(part)], history_of="run-0"))
+    table = next(block for block in page.blocks if isinstance(block, Table))
+    notes = [row[3].note for row in table.rows]
+    assert notes[:2] == ["541 of 541 items"] * 2
+    assert notes[2].startswith("99 of 541 items; ")
+    figure = next(block for block in page.blocks if isinstance(block, Figure))
+    looks = [shape.look for shape in figure.drawing.shapes if isinstance(shape, Circle)]
+    assert looks[:3] == ["dot good", "dot good", "dot open"]
+
+
+def test_the_run_numbers_of_a_ticket_are_told_in_it(three: list[HeldRun]) -> None:
+    ticket = page_markdown(comparison_page(build_comparison(three)))
+    for number, run in enumerate(build_comparison(three).runs, 1):
+        assert re.search(rf"^\| {number} \| {run.run_id} \|", ticket, re.MULTILINE)
+
+
+def test_sixty_models_fit_on_paper(make_run: MakeRun, make_own: MakeReference) -> None:
+    runs = []
+    for place in range(60):
+        data = one(make_run, place % 3, run_id=f"run-{place:02d}", model=f"model-{place:02d}").data
+        sha = {"model_sha256": f"{place:064d}"}
+        runs.append(
+            HeldRun(replace(data, conditions={**data.conditions, **sha}), make_own(rows=ifeval_rows(seed=place)))
+        )
+    page = comparison_page(build_comparison(runs))
+    assert page_pdf(page).startswith(b"%PDF")
+    assert any("The first 36 of 60 runs" in block.caption for block in page.blocks if isinstance(block, Figure))

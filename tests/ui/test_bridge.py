@@ -121,3 +121,12 @@ def test_closing_ends_the_work_and_calls_nobody(qtbot: QtBot, jobs: Jobs) -> Non
     QApplication.processEvents()
     assert called == []
     assert not jobs.busy
+
+
+def test_what_is_started_after_closing_is_not_run_and_no_error(qtbot: QtBot, jobs: Jobs) -> None:
+    jobs.close()
+    called: list[object] = []
+    jobs.read(lambda: called.append("run"), called.append, called.append)
+    QApplication.processEvents()
+    assert called == []
+    assert not jobs.busy

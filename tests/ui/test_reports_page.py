@@ -92,7 +92,7 @@ def test_every_part_of_a_difference_is_shown_with_its_value_and_interval(page: R
     shown = _texts(page)
     for line in split.lines:
         assert line.part in shown
-        assert any(line.words.rstrip(".") in text for text in shown)
+        assert f"{line.of or line.words}".rstrip(".").lower() in " ".join(shown).lower()
     assert fmt.pp(value.pp) in shown
     assert fmt.interval(-2.1, 1.3, unit="pp") in shown
 
@@ -107,7 +107,7 @@ def test_a_paired_comparison_is_a_table_with_what_was_gained_and_lost(
     shown = _texts(page)
     (pair,) = report.paired
     assert f"Paired with {pair.named}" in shown
-    assert any(f"This run minus {again}, on the 20 of" in text for text in shown)
+    assert any(f"This run minus the other (run {again}), on the 20 of" in text for text in shown)
     for title in ("Delta", "Gained", "Lost", "McNemar p"):
         assert title in shown
     for metric in pair.metrics:

@@ -7,11 +7,12 @@ from typing import Any
 
 from mince_gui.report.comparison.fleet import by_subset
 from mince_gui.report.comparison.model import Caution, CautionKind, ComparedRun, History, Pairing
-from mince_gui.report.model import PairedReport
 from mince_gui.report.types import RunData
 
 _NAMED = 5
 """Runs that a sentence names before it says how many more there are."""
+_REFERENCES = 3
+"""Full scores of one use whose reservations are told one by one; of more than these it is told that there are some."""
 _LEVEL = 0.05
 _PROMPTED = ("chat_template_sha256", "system_prompt", "prompt_date", "thinking_off")
 """Conditions that make the prompt of one model's item."""
@@ -134,15 +135,30 @@ def _rescored(runs: Sequence[ComparedRun]) -> list[Caution]:
 
 
 def _references(runs: Sequence[ComparedRun]) -> list[Caution]:
-    about: dict[tuple[str, str], list[ComparedRun]] = {}
+    """A fleet's one full run of a model is elsewhere for every other machine: that is told once, not for each."""
+    about: dict[str, dict[tuple[str, str], list[ComparedRun]]] = {}
     for run in runs:
         for source in run.sources:
             if source.warnings:
-                about.setdefault((source.named, "; ".join(source.warnings)), []).append(run)
-    return [
-        Caution("reference", f"Full score of {named}: {warnings}.", _ids(theirs))
-        for (named, warnings), theirs in about.items()
-    ]
+                told = about.setdefault(source.use, {})
+                told.setdefault((source.named, "; ".join(source.warnings)), []).append(run)
+    found = []
+    for use, told in about.items():
+        if len(told) <= _REFERENCES:
+            found += [
+                Caution("reference", f"Full score of {named}: {warnings}.", _ids(theirs))
+                for (named, warnings), theirs in told.items()
+            ]
+        else:
+            theirs = [run for run in runs if any(source.use == use and source.warnings for source in run.sources)]
+            what = (
+                "an own full run that was made elsewhere (another machine, device or runtime)"
+                if use == "own full run"
+                else "a stored full score of which something differs, or is not known"
+            )
+            words = f"{_runs(len(theirs))} of {len(runs):,} held against {what}: the report of each says what."
+            found.append(Caution("reference", words, _ids(theirs)))
+    return found
 
 
 def _samplers(runs: Sequence[ComparedRun]) -> list[Caution]:
@@ -153,13 +169,17 @@ def _samplers(runs: Sequence[ComparedRun]) -> list[Caution]:
 
 
 def _many(histories: Sequence[History], pairings: Sequence[Pairing]) -> list[Caution]:
-    reports = [line.paired for line in pairings] + [h.pairing.paired for h in histories if h.pairing is not None]
-    number = sum(_tests(report) for report in reports)
+    # One pair of runs may stand in several places, and is one test of a metric all the same.
+    tests = set[tuple[frozenset[str], str]]()
+    for pairing in (*pairings, *(h.pairing for h in histories if h.pairing is not None)):
+        tested = (metric.name for metric in pairing.paired.metrics if metric.p_value is not None)
+        tests |= {(frozenset((pairing.run_id, pairing.paired.ident)), name) for name in tested}
     for history in histories:
-        for point in history.points[1:]:
+        for point in history.points:
             for metric in point.metrics:
-                changes = {c.against: c for c in (metric.to_previous, metric.to_first) if c is not None}
-                number += sum(change.p_value is not None for change in changes.values())
+                changes = (c for c in (metric.to_previous, metric.to_first) if c is not None)
+                tests |= {(frozenset((point.run_id, c.against)), metric.name) for c in changes if c.p_value is not None}
+    number = len(tests)
     if number < 2:
         return []
     words = (
@@ -167,10 +187,6 @@ def _many(histories: Sequence[History], pairings: Sequence[Pairing]) -> list[Cau
         f"by chance alone; a single one is sound only below {_LEVEL / number:.1g} (Bonferroni)."
     )
     return [Caution("many comparisons", words)]
-
-
-def _tests(report: PairedReport) -> int:
-    return sum(metric.p_value is not None for metric in report.metrics)
 
 
 def _speeds(runs: Sequence[ComparedRun], data: Mapping[str, RunData]) -> list[Caution]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mince_gui.report import format as fmt
-from mince_gui.report.comparison.model import Change, Comparison, History, Pairing
+from mince_gui.report.comparison.model import Change, Comparison, History, Pairing, SubsetName
 from mince_gui.report.comparison.pictures import release_words, trend_picture
-from mince_gui.report.comparison.tables import kit_words, name_of, subset_words
+from mince_gui.report.comparison.tables import kit_words, name_of, place_words, subset_words
 from mince_gui.report.documents.page import Block, Cell, Heading, Paragraph, Table
 from mince_gui.report.model import Interval
+from mince_gui.report.types import Ratio
 
 _TINY_P = 0.001
 
@@ -42,7 +43,7 @@ def history_blocks(
                 ),
                 Cell(
                     fmt.percent(None if score is None else score.percent, absent=fmt.MISSING),
-                    _of(0 if score is None else score.items, history.subset.wanted, span),
+                    _of(score, history.subset, span),
                     strong=True,
                     state="plain" if run.complete else "warn",
                 ),
@@ -56,20 +57,26 @@ def history_blocks(
         "run", "made", "made with", f"{history.metric_title}", "to the run before", "to the first run", "decode",
         "median per item",
     )  # fmt: skip
-    yield Table(header, tuple(rows), frozenset({3, 4, 5, 6, 7}))
+    yield Table(header, tuple(rows), frozenset({0, 3, 4, 5, 6, 7}))
     yield Paragraph("Differences are on the items that both runs have, p is the exact McNemar test's.", style="note")
     if brief:
         return
-    figure = trend_picture(history, comparison)
+    figure = trend_picture(history, comparison, numbers)
     if figure is not None:
         yield figure
-    if history.pairing is not None:
+    # Where runs were named, this pair may stand among theirs already.
+    if history.pairing is not None and _pair(history.pairing) not in map(_pair, comparison.pairings):
         yield from pairing_blocks(history.pairing, comparison, numbers)
 
 
-def _of(done: int, wanted: int, span: Interval | None) -> str:
-    words = fmt.coverage(done, wanted)
-    return words if span is None else f"{words}; {fmt.interval(span.low, span.high)}"
+def _pair(pairing: Pairing) -> tuple[str, str]:
+    return pairing.run_id, pairing.paired.ident
+
+
+def _of(score: Ratio | None, subset: SubsetName, span: Interval | None) -> str:
+    done = 0 if score is None else score.items
+    words = fmt.coverage(done, subset.wanted)
+    return words if span is None or done == subset.total else f"{words}; {fmt.interval(span.low, span.high)}"
 
 
 def _change(change: Change | None, numbers: Mapping[str, int]) -> Cell:
@@ -88,7 +95,7 @@ def pairing_blocks(pairing: Pairing, comparison: Comparison, numbers: Mapping[st
     mine, theirs = comparison.run(pairing.run_id), comparison.run(paired.ident)
     here, there = numbers[mine.run_id], numbers[theirs.run_id]
     yield Paragraph(
-        f"{name_of(mine)} on {mine.device}, less {name_of(theirs)} on {theirs.device}, on "
+        f"{name_of(mine)} on {place_words(mine)}, less {name_of(theirs)} on {place_words(theirs)}, on "
         f"{fmt.coverage(paired.common, paired.wanted)} of {mine.subset.name} that both have. "
         f"The items themselves, with both answers: mince report {mine.run_id} --against {theirs.run_id}",
         lead=f"Run {here} minus run {there}.",

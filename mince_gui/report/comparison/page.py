@@ -13,6 +13,7 @@ from mince_gui.report.comparison.pictures import rank_picture, score_picture
 from mince_gui.report.comparison.tables import (
     kit_table,
     name_of,
+    place_words,
     ranking_table,
     score_table,
     speed_table,
@@ -100,8 +101,8 @@ def _fleet(comparison: Comparison, numbers: Mapping[str, int]) -> Iterator[Block
         header = ("model", "ran on", *(f"{subset_words(c.subset)}: {c.metric_title}" for c in columns))
         yield Table(header, tuple(rows))
     yield Paragraph(
-        "Each cell is the newest complete run of its model, device, machine and runtime, with the number that it has "
-        "in the tables below; score, items, 95 % interval of the full score, verdict, speed.",
+        "Each cell is the newest run, a complete one where there is one, of its model, device, machine and runtime: "
+        "score, items, 95 % interval of the full score, verdict, speed, and the run's number in the tables below.",
         style="note",
     )
 
@@ -160,7 +161,8 @@ def _rankings(comparison: Comparison, numbers: Mapping[str, int]) -> Iterator[Bl
         if ranking.subset.ident not in drawn:
             drawn.add(ranking.subset.ident)
             yield ranking_table(ranking, numbers)
-            yield rank_picture(ranking, numbers)
+            if (figure := rank_picture(ranking, numbers)) is not None:
+                yield figure
 
 
 def _ranking_words(ranking: Ranking, numbers: Mapping[str, int]) -> str:
@@ -196,7 +198,8 @@ def _pairings(comparison: Comparison, numbers: Mapping[str, int]) -> Iterator[Bl
         return
     baseline = comparison.run(comparison.baseline)
     yield Heading(f"Each run minus run {numbers[baseline.run_id]} on the same items")
-    yield Paragraph(f"Run {numbers[baseline.run_id]} is {name_of(baseline)} on {baseline.device}, {baseline.run_id}.")
+    number = numbers[baseline.run_id]
+    yield Paragraph(f"Run {number} is {name_of(baseline)} on {place_words(baseline)}, {baseline.run_id}.")
     if not comparison.pairings:
         yield Paragraph("No other run shares an item with it.")
     for pairing in comparison.pairings:

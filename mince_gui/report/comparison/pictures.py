@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from mince_gui.report import format as fmt
 from mince_gui.report.comparison.model import ComparedRun, Comparison, History, HistoryMetric, Ranking
@@ -12,8 +12,8 @@ from mince_gui.report.documents.drawing import Axis, Drawing
 from mince_gui.report.documents.page import Figure
 
 _ROW = 26.0
-_MOST_ROWS = 60
-"""Runs in one picture of scores; a longer one is no picture any more, and the table has them all."""
+_MOST_ROWS = 36
+"""Rows of one picture: it must fit on a page of paper, and the tables have them all."""
 _NAMES = 285.0
 """Pixels left and right of the lines between full and subset scores."""
 _LABEL = 84.0
@@ -43,15 +43,17 @@ def score_picture(runs: Sequence[ComparedRun], metric: str, title: str, numbers:
     more = f" The first {_MOST_ROWS:,} of {len(rows):,} runs." if len(rows) > len(shown) else ""
     hollow = " Hollow: only a part of the items." if any(found.partial for _, found, _ in shown) else ""
     caption = (
-        f"{title} of every run with the 95 % interval in which its full score is expected; numbers as in the tables."
-        f"{hollow}{more} Intervals that overlap prove nothing equal: compare runs on the same items."
+        f"The {title} of every run with the 95 % interval in which its full score is expected; numbers as in the "
+        f"tables.{hollow}{more} Intervals that overlap prove nothing equal: compare runs on the same items."
     )
     return Figure(drawing, caption)
 
 
-def rank_picture(ranking: Ranking, numbers: Mapping[str, int]) -> Figure:
-    """Every model's place by its full score on the left, by its subset score on the right."""
+def rank_picture(ranking: Ranking, numbers: Mapping[str, int]) -> Figure | None:
+    """Every model's place by its full score on the left, by its subset score on the right; None for too many models."""
     count = len(ranking.models)
+    if count > _MOST_ROWS:
+        return None
     bottom = TOP + _ROW * count
     drawing = Drawing(WIDTH, bottom + 8, f"Order of {count} models by full score and by subset score")
     left, right = _NAMES, WIDTH - _NAMES
@@ -71,11 +73,11 @@ def rank_picture(ranking: Ranking, numbers: Mapping[str, int]) -> Figure:
         room = _NAMES - 74
         drawing.text(left - 12, y1 + 4, f"{fitted(name, room)} {model.full:.1f}", "t", "end")
         drawing.text(right + 12, y2 + 4, f"{model.subset:.1f} {fitted(name, room)}", "t")
-    caption = f"{ranking.metric_title} in percent: lines that cross are models whose order the subset turns round."
+    caption = f"The {ranking.metric_title} in percent: lines that cross are models whose order the subset turns round."
     return Figure(drawing, caption)
 
 
-def trend_picture(history: History, comparison: Comparison) -> Figure | None:
+def trend_picture(history: History, comparison: Comparison, numbers: Mapping[str, int]) -> Figure | None:
     """The score with its interval, and below it the speed, run by run; None for fewer than two scores."""
     scores = [
         (place, metric)
@@ -93,15 +95,18 @@ def trend_picture(history: History, comparison: Comparison) -> Figure | None:
     bottom = 330.0 if timed else 190.0
     drawing = Drawing(WIDTH, bottom + 52, f"{history.metric_title} and speed over {len(runs)} runs")
     x = Axis(-0.5, len(runs) - 0.5, 60, WIDTH - 20)
-    _score_panel(drawing, x, Axis(*_range(scores), 190, 30), scores)
+    wanted = history.subset.wanted
+    partial = {place for place, metric in scores if metric.score is not None and metric.score.items < wanted}
+    _score_panel(drawing, x, Axis(*_range(scores), 190, 30), scores, partial)
     if timed:
         _speed_panel(drawing, x, Axis(0, max(value for _, value in timed) * 1.15 or 1, bottom, 246), unit, timed)
-    _labels(drawing, x, bottom, runs)
+    _labels(drawing, x, bottom, runs, numbers)
+    hollow = " Hollow: only a part of the items." if partial else ""
     return Figure(
         drawing,
-        f"{history.metric_title} of {history.model} run by run, oldest first, with the 95 % interval in which the full "
-        f"score is expected{f'; below it the {words}' if timed else ''}. Under a run: its date, its NPU driver where "
-        "one is known, its runtime.",
+        f"The {history.metric_title} of {history.model} run by run, oldest first, with the 95 % interval in which the "
+        f"full score is expected{f'; below it the {words}' if timed else ''}.{hollow} Under a run: its number and "
+        "date, its NPU driver where one is known, its runtime.",
     )
 
 
@@ -113,7 +118,9 @@ def _range(scores: Sequence[tuple[int, HistoryMetric]]) -> tuple[float, float]:
     return max(0.0, min(values) - margin), min(100.0, max(values) + margin)
 
 
-def _score_panel(drawing: Drawing, x: Axis, y: Axis, scores: Sequence[tuple[int, HistoryMetric]]) -> None:
+def _score_panel(
+    drawing: Drawing, x: Axis, y: Axis, scores: Sequence[tuple[int, HistoryMetric]], partial: Collection[int]
+) -> None:
     y_axis(drawing, y, x.start, x.end, "score, %")
     line = [(x.at(place), y.at(metric.score.percent)) for place, metric in scores if metric.score is not None]
     for (_, metric), (at, _) in zip(scores, line, strict=True):
@@ -123,8 +130,8 @@ def _score_panel(drawing: Drawing, x: Axis, y: Axis, scores: Sequence[tuple[int,
             for end in (low, high):
                 drawing.line(at - 4, end, at + 4, end, "whisker")
     drawing.polyline(line, "curve")
-    for at, height in line:
-        drawing.circle(at, height, 4, "dot good")
+    for (place, _), (at, height) in zip(scores, line, strict=True):
+        drawing.circle(at, height, 4, "dot open" if place in partial else "dot good")
 
 
 def _speed_panel(drawing: Drawing, x: Axis, y: Axis, unit: str, timed: Sequence[tuple[int, float]]) -> None:
@@ -134,14 +141,15 @@ def _speed_panel(drawing: Drawing, x: Axis, y: Axis, unit: str, timed: Sequence[
         drawing.circle(x.at(place), y.at(value), 4, "dot 2")
 
 
-def _labels(drawing: Drawing, x: Axis, bottom: float, runs: Sequence[ComparedRun]) -> None:
-    """Date, driver and runtime under the runs; under every second, third ... where there is no room for all."""
+def _labels(drawing: Drawing, x: Axis, bottom: float, runs: Sequence[ComparedRun], numbers: Mapping[str, int]) -> None:
+    """Number, date, driver and runtime under the runs; under every second, third ... where there is no room for all."""
     pitch = x.at(1) - x.at(0)
     step = max(1, math.ceil(_LABEL / pitch))
     room = step * pitch - 6
     for place in range(0, len(runs), step):
         run = runs[place]
-        lines = [run.created[:10], f"driver {run.driver}" if run.driver else "", release_words(run)]
+        name = f"{numbers[run.run_id]}. {run.created[:10]}"
+        lines = [name, f"driver {run.driver}" if run.driver else "", release_words(run)]
         for line, words in enumerate(filter(None, lines)):
             drawing.text(x.at(place), bottom + 16 + 15 * line, fitted(words, room), "tick", "middle")
 

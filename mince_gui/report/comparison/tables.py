@@ -36,6 +36,11 @@ def name_of(run: ComparedRun) -> str:
     return run.model if known else f"{run.model} {run.precision}"
 
 
+def place_words(run: ComparedRun) -> str:
+    """Device and machine: "CPU (lab-01)"."""
+    return f"{run.device} ({run.machine})" if run.machine else run.device
+
+
 def _head(run: ComparedRun, number: int) -> tuple[Cell, Cell, Cell]:
     place = ", ".join(filter(None, (run.machine, run.runtime and f"runtime {run.runtime}")))
     return Cell(f"{number}"), Cell(name_of(run)), Cell(run.device, place)
@@ -43,7 +48,7 @@ def _head(run: ComparedRun, number: int) -> tuple[Cell, Cell, Cell]:
 
 def kit_words(run: ComparedRun) -> str:
     """The versions that `release_words` does not tell: "OGA 0.11.2, ORT 1.22.1"."""
-    versions = (("OGA", run.oga_version if run.release else ""), ("ORT", run.ort_version))
+    versions = (("OGA", run.oga_version if run.release else ""), ("ORT", run.ort_version.removeprefix("onnxruntime ")))
     return ", ".join(f"{name} {version}" for name, version in versions if version)
 
 
@@ -60,7 +65,7 @@ def score_table(runs: Sequence[ComparedRun], numbers: Mapping[str, int]) -> Tabl
     header = (
         "run", "model", "ran on", "metric", "score", "projected full score (95 %)", "drift", "total gap", "verdict"
     )  # fmt: skip
-    return Table(header, tuple(rows), frozenset({4, 5, 6, 7}), fold="Scores, every run and metric")
+    return Table(header, tuple(rows), frozenset({0, 4, 5, 6, 7}), fold="Scores, every run and metric")
 
 
 def _metric_cells(run: ComparedRun, title: str, metric: MetricReport) -> Iterable[Cell]:
@@ -90,7 +95,7 @@ def speed_table(runs: Sequence[ComparedRun], numbers: Mapping[str, int]) -> Tabl
     rows = []
     for run in runs:
         pace = run.pace
-        threads = "" if run.threads is None else f"{run.threads} threads"
+        threads = "" if run.threads is None else f"{run.threads} thread{'' if run.threads == 1 else 's'}"
         kind = "" if pace.speedup.factor is None else pace.speedup.kind
         rows.append(
             (
@@ -108,7 +113,7 @@ def speed_table(runs: Sequence[ComparedRun], numbers: Mapping[str, int]) -> Tabl
         "run", "model", "ran on", "timing", "median per item", "first token", "prefill", "decode", "wall clock",
         "speedup",
     )  # fmt: skip
-    return Table(header, tuple(rows), frozenset(range(4, len(header))), fold="Times, every run")
+    return Table(header, tuple(rows), frozenset({0, *range(4, len(header))}), fold="Times, every run")
 
 
 def ranking_table(ranking: Ranking, numbers: Mapping[str, int]) -> Table:
@@ -124,11 +129,14 @@ def ranking_table(ranking: Ranking, numbers: Mapping[str, int]) -> Table:
         )
         for m in ranking.models
     )
-    return Table(("run", "model", "full score", "place", "subset score", "place"), rows, frozenset({2, 3, 4, 5}))
+    return Table(("run", "model", "full score", "place", "subset score", "place"), rows, frozenset({0, 2, 3, 4, 5}))
 
 
 def kit_table(runs: Sequence[ComparedRun], numbers: Mapping[str, int]) -> Table:
-    """One row per run: id, when, model folder, runtime, driver, power, where it came from."""
+    """One row per run: id, when, model folder, runtime, driver, power, where it came from.
+
+    Every document has it in the open: the other tables name runs by their numbers here.
+    """
     rows = []
     for run in runs:
         origin = str(run.origin.get("machine") or "elsewhere") if run.origin else ""
@@ -144,4 +152,4 @@ def kit_table(runs: Sequence[ComparedRun], numbers: Mapping[str, int]) -> Table:
             )
         )
     header = ("run", "id", "made", "model folder, SHA-256", "runtime", "NPU driver", "power")
-    return Table(header, tuple(rows), fold="Every run")
+    return Table(header, tuple(rows), frozenset({0}))

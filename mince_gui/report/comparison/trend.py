@@ -12,6 +12,8 @@ from mince_gui.report.scores import MetricFacts, ratio_of
 from mince_gui.report.sides import side_of_run
 from mince_gui.report.types import RunData
 
+_NONE: Mapping[str, tuple[float, float]] = {}
+
 
 def oldest_first(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     """By the time they were made."""
@@ -68,18 +70,18 @@ def change_of(metric: MetricReport, mine: RunData, theirs: RunData) -> Change | 
     """One metric of `mine` minus that of `theirs` on the items that both have; None where there are none."""
     name = metric.name
     cells = [
-        (mine.rows[key][name], theirs.rows[key][name])
+        (here[name], there[name])
         for key in mine.subset_keys
-        if name in mine.rows.get(key, ()) and name in theirs.rows.get(key, ())
+        if name in (here := mine.rows.get(key, _NONE)) and name in (there := theirs.rows.get(key, _NONE))
     ]
-    here, there = ratio_of([cell for cell, _ in cells]), ratio_of([cell for _, cell in cells])
-    if here is None or there is None:
+    my_ratio, their_ratio = ratio_of([cell for cell, _ in cells]), ratio_of([cell for _, cell in cells])
+    if my_ratio is None or their_ratio is None:
         return None
     # Products, not quotients: an item without trials neither gains nor loses.
     gained = sum(a[0] * b[1] > b[0] * a[1] for a, b in cells)
     lost = sum(a[0] * b[1] < b[0] * a[1] for a, b in cells)
     return Change(
-        theirs.run_id, here, there, here.percent - there.percent, len(cells), gained, lost,
+        theirs.run_id, my_ratio, their_ratio, my_ratio.percent - their_ratio.percent, len(cells), gained, lost,
         None if metric.ratio else mcnemar_p(gained, lost),
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mince_gui.report import format as fmt
 from mince_gui.report.asking import TOLD
 from mince_gui.report.model import plain
 from mince_gui.report.place import device_name, machine_words, place_words, smoke_words
@@ -32,17 +33,18 @@ CONDITION_WORDS: dict[str, str] = {
     "timing": "timing mode",
     "limit": "limit of items",
     "search_options": "search options",
-    "load_seconds": "model load, s (not in the wall clock)",
+    "load_seconds": "model load (not in the wall clock)",
     "changed": "changed between sittings",
-    "warmup_seconds": "warm-up, s (not in the wall clock)",
+    "warmup_seconds": "warm-up (not in the wall clock)",
 }
 """What each condition is called, in reading order; others follow by name."""
+_SECONDS = frozenset({"load_seconds", "warmup_seconds"})
 _UNSET = {"threads": "chosen by ONNX Runtime"}
 """Conditions that are None where nothing was asked for, and what then holds."""
 
 
 def condition_lines(conditions: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(name, value) of every condition that `asking` does not tell, known ones first; nested as "outer: inner"."""
+    """(name, value) of every condition that `asking` does not tell, known ones first; nested ones on one line."""
     flat: dict[str, Any] = {}
     for key, value in plain(conditions).items():
         if key in (*TOLD, "device_proven") or (key == "changed" and not value):
@@ -57,11 +59,13 @@ def condition_lines(conditions: Mapping[str, Any]) -> list[tuple[str, str]]:
         elif key == "machine_state" and value:
             flat[title] = machine_words(conditions[key])
         elif isinstance(value, dict) and value:
-            flat.update({f"{title}: {inner}": value[inner] for inner in sorted(value)})
+            flat[title] = "; ".join(f"{inner} {condition_words(value[inner])}" for inner in sorted(value))
+        elif key in _SECONDS and isinstance(value, int | float):
+            flat[title] = fmt.seconds(value)
         else:
             flat[title] = value
     order = {title: place for place, title in enumerate(CONDITION_WORDS.values())}
-    names = sorted(flat, key=lambda name: (order.get(name.partition(": ")[0], len(order)), name))
+    names = sorted(flat, key=lambda name: (order.get(name, len(order)), name))
     unset = {CONDITION_WORDS[key]: words for key, words in _UNSET.items()}
     return [
         (name, unset[name] if name in unset and flat[name] is None else condition_words(flat[name])) for name in names

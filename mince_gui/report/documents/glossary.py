@@ -43,7 +43,7 @@ def _parts(report: Report) -> list[tuple[str, str]]:
             ),
             (
                 "quantisation delta",
-                "A paired delta between two precisions of the same weights: what quantisation did to the answers.",
+                "A paired delta between two precisions of the same model: what fewer bits a weight did to its answers.",
             ),
             ("hardware delta", "A paired delta between two devices, with the same weights: what the device did."),
         ]
@@ -76,7 +76,14 @@ def _always(report: Report) -> list[tuple[str, str]]:
             "Score on the subset - a full score of another precision, device or source. It holds sampling, "
             "quantisation and hardware effects together and cannot be judged by the bound.",
         ),
-        ("interval", _interval(report)),
+        ("projected full score", _interval(report)),
+        (
+            "prefill, decode",
+            "Reading the prompt, all of it at once, and writing the answer, token by token; a token (tok) is a word or "
+            "a part of one.",
+        ),
+        ("OGA", "onnxruntime-genai, the program that runs the model; every model folder is made for a release of it."),
+        ("pack", "A file with a frozen subset and the texts of its items, which a run reads without a network."),
         (
             "not proven",
             "Beside a device: the run was to run there, and nothing showed that it did; it may have run on the CPU.",

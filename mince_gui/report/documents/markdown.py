@@ -6,16 +6,18 @@ import re
 from collections.abc import Sequence
 
 from mince_gui.report.documents.page import Banner, Block, Cell, Facts, Heading, Page, Paragraph, Table
-from mince_gui.report.documents.visible import flat
+from mince_gui.report.documents.visible import cut, flat
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
 _ROWS = 40
 """Rows of a table before it says how many more there are."""
+_MOST_SIGNS = 2000
+"""Signs of a text: what is longer is a fault or an attack, and stands whole in the JSON."""
 
 
 def md_escape(text: str) -> str:
     """Text that Markdown shows as it is, inside a line: special signs escaped, no line breaks, no mentions."""
-    return _SPECIAL.sub(r"\\\1", flat(text)).replace("@", "&#64;")
+    return _SPECIAL.sub(r"\\\1", cut(flat(text), _MOST_SIGNS)).replace("@", "&#64;")
 
 
 def page_markdown(page: Page) -> str:
@@ -61,5 +63,6 @@ def _cell(cell: Cell) -> str:
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     shown = [[md_escape(name) for name in header], ["---"] * len(header), *rows[:_ROWS]]
     lines = [f"| {' | '.join(row)} |" for row in shown]
-    more = [f"and {len(rows) - _ROWS:,} more rows; the HTML and JSON reports have them.", ""]
-    return [*lines, "", *(more if len(rows) > _ROWS else [])]
+    left = len(rows) - _ROWS
+    more = [f"and {left:,} more row{'' if left == 1 else 's'}; the HTML and JSON reports have them.", ""]
+    return [*lines, "", *(more if left > 0 else [])]

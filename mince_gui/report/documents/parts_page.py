@@ -25,8 +25,8 @@ _WHOLE = "whole benchmark"
 _SHORT_SIGNS = 24
 _NO_ANSWER = "(no answer is kept)"
 _ROLES: dict[Role, str] = {
-    "quantisation": "The precision of the weights differs and nothing else: the delta is that of quantisation.",
-    "hardware": "The device differs and nothing else: the delta is that of the hardware.",
+    "quantisation": "The precision of the weights differs: the delta is that of quantisation.",
+    "hardware": "The device differs: the delta is that of the hardware.",
     "quantisation and hardware": (
         "Both the precision of the weights and the device differ: the delta holds both effects together."
     ),
@@ -53,7 +53,8 @@ def split_blocks(report: Report) -> Iterator[Block]:
             cells = [_delta(known[name], report.coverage.wanted) if name in known else _untold(line) for name in titles]
             rows.append((Cell(line.part), *cells))
         yield Table(("part", *titles.values()), tuple(rows), frozenset(range(1, len(titles) + 1)))
-    yield Facts(tuple((line.part, _sentences(line.of, line.words)) for line in split.lines))
+    # Values stand in the table above; what was subtracted begins with a name as a rule, which stays as it is.
+    yield Facts(tuple((line.part, f"{line.of}." if line.values else sentence(line.words)) for line in split.lines))
     yield from _intervals([value.interval for line in split.lines for value in line.values])
     yield from _sums(split.sums)
     picture = split_picture(split)
@@ -65,7 +66,7 @@ def _intervals(spans: Iterable[Interval | None]) -> Iterator[Block]:
     """How the intervals of a table were made."""
     methods = sorted({span.method for span in spans if span is not None and span.method != _WHOLE})
     if methods:
-        told = f"95 %, of the whole benchmark's value ({', '.join(methods)})."
+        told = f"95 %, of the whole benchmark's value ({'; '.join(methods)})."
         yield Paragraph(told, lead="Intervals:", style="note")
 
 
@@ -75,8 +76,9 @@ def _untold(line: SplitLine) -> Cell:
     return Cell(short if not line.values and len(short) <= _SHORT_SIGNS else "cannot be told", state="soft")
 
 
-def _sentences(*parts: str) -> str:
-    return ". ".join(part.rstrip(".") for part in parts if part) + "."
+def sentence(words: str) -> str:
+    """The words with a capital and a full stop."""
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
 
 
 def _sums(sums: Sequence[SplitSum]) -> Iterator[Block]:
@@ -116,8 +118,8 @@ def paired_blocks(pair: PairedReport) -> Iterator[Block]:
     """This run minus another, on the items that both have: deltas, what changed, by category."""
     yield Heading(f"Paired with {pair.named}")
     yield Paragraph(
-        f"This run minus {pair.ident}, on the {fmt.coverage(pair.common, pair.wanted)} that both have. "
-        f"{_ROLES[pair.role]} {_prompts(pair)}"
+        f"This run minus the other ({pair.kind} {pair.ident}), on the {fmt.coverage(pair.common, pair.wanted)} that "
+        f"both have. {_ROLES[pair.role]} {_prompts(pair)}".rstrip()
     )
     for warning in pair.warnings:
         yield Paragraph(warning, lead="Caution.", style="caution")
@@ -155,7 +157,7 @@ def paired_blocks(pair: PairedReport) -> Iterator[Block]:
 
 def _prompts(pair: PairedReport) -> str:
     if not pair.prompts_compared:
-        return "Whether the prompts were the same is not known."
+        return ""  # a caution of the pair says that
     if pair.prompts_equal == pair.prompts_compared == pair.common:
         return "The prompts were the very same."
     unknown = pair.common - pair.prompts_compared
@@ -192,7 +194,7 @@ def _category_row(line: PairedCategory) -> tuple[Cell, ...]:
 def _changed_name(item: ChangedItem) -> str:
     of = f" ({item.category})" if item.category else ""
     change = {"gained": "gained", "lost": "lost", "both": "gained and lost"}[item.change]
-    expected = "" if item.expected is None else f"\nexpected: {item.expected}"
+    expected = f"\nexpected: {item.expected}" if (item.expected or "").strip() else ""
     return f"{item.key}{of}: {change}{expected}"
 
 
@@ -229,5 +231,5 @@ def _category_table(found: Categories) -> Table:
         if full:
             cells.append(Cell(fmt.percent(None if line.full is None else line.full.percent)))
         rows.append(tuple(cells))
-    header = ["category", "items run", "subset score", "expected full score (95 % interval)"]
+    header = ["category", "items run", "subset score", "projected full score (95 % interval)"]
     return Table((*header, *(["own full run"] if full else [])), tuple(rows), frozenset(range(1, 5 if full else 4)))

@@ -81,12 +81,17 @@ def _written(page: Page, fonts: Fonts) -> bytes:
     last: list[Flowable] = []
     for place, block in enumerate(page.blocks):
         made = _flowables(block, place, fonts)
+        following = page.blocks[place + 1] if place + 1 < len(page.blocks) else None
+        if isinstance(block, Heading) and isinstance(following, Figure):
+            # A picture is not broken over pages: its heading goes where it goes.
+            made.insert(0, CondPageBreak(_picture_height(following) + 30 * mm))
         if isinstance(block, Signing):
             last += made
         else:
             story += made
     foot = Words(fonts.markup(cut(page.foot, MOST_SIGNS)), words_style(7.5, SOFT))
-    story += [Spacer(1, 6 * mm), foot, *_font_notes(fonts), *last]
+    # Nobody signs an empty page.
+    story.append(KeepTogether([Spacer(1, 6 * mm), foot, *_font_notes(fonts), *last]))
     buffer = io.BytesIO()
     _Document(buffer, page, fonts).build(story, canvasmaker=_Counted)
     return buffer.getvalue()
@@ -193,6 +198,10 @@ def _flowables(block: Block, place: int, fonts: Fonts) -> list[Flowable]:
             ]
 
 
+def _picture_height(figure: Figure) -> float:
+    return figure.drawing.height * _PICTURE * _WIDTH / figure.drawing.width
+
+
 def _spaced(size: float, after: float = 1.5 * mm, colour: Any = INK) -> Any:
     style = words_style(size, colour)
     style.spaceAfter = after
@@ -257,7 +266,7 @@ def _signing(lines: Sequence[str], fonts: Fonts) -> list[Flowable]:
     box = Grid([row], colWidths=widths, hAlign="LEFT")
     above = [("LINEABOVE", (i, 0), (i, 0), 0.7, INK) for i in range(0, len(row), 2)]
     box.setStyle(TableStyle([*above, ("LEFTPADDING", (0, 0), (-1, -1), 0)]))
-    return [KeepTogether([Spacer(1, 18 * mm), box])]
+    return [Spacer(1, 18 * mm), box]
 
 
 def _font_notes(fonts: Fonts) -> list[Flowable]:

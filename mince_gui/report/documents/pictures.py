@@ -175,7 +175,8 @@ def curve_picture(report: Report) -> Figure | None:
     tau = ""
     if curve.n_star is not None and curve.tau_pp is not None:
         tau = f"; n* is the first size whose gain is below {fmt.pp(curve.tau_pp, signed=False)} per step"
-    caption = f"Why this many items: worst-case {name} of |drift| by size of a uniform draw{rule}{pool}{tau}."
+    why = "Why this many items" if curve.n_star == wanted else "What more items would gain"
+    caption = f"{why}: worst-case {name} of |drift| by size of a uniform draw{rule}{pool}{tau}."
     return Figure(drawing, caption)
 
 

@@ -8,6 +8,7 @@ import mince_gui
 from mince_gui.report import format as fmt
 from mince_gui.report.documents.conditions import condition_lines
 from mince_gui.report.documents.glossary import glossary
+from mince_gui.report.documents.measured import measured
 from mince_gui.report.documents.page import (
     Banner,
     Block,
@@ -22,7 +23,7 @@ from mince_gui.report.documents.page import (
     Table,
     Terms,
 )
-from mince_gui.report.documents.parts_page import approximate, category_blocks, paired_blocks, split_blocks
+from mince_gui.report.documents.parts_page import approximate, category_blocks, paired_blocks, sentence, split_blocks
 from mince_gui.report.documents.pictures import (
     curve_picture,
     drift_picture,
@@ -30,8 +31,8 @@ from mince_gui.report.documents.pictures import (
     running_picture,
     scores_picture,
 )
-from mince_gui.report.documents.trust import trust_rows
-from mince_gui.report.model import MetricReport, Report, SourceLine, Verdict
+from mince_gui.report.documents.trust import TRUST_HEADER, trust_rows
+from mince_gui.report.model import Gate, GateOutcome, MetricReport, Report, SourceLine, Verdict
 from mince_gui.report.place import is_proven, place_words
 from mince_gui.report.words import VERDICT_WORDS
 
@@ -52,7 +53,7 @@ def report_page(report: Report) -> Page:
     """The page of a report; the same report gives the same page."""
     blocks: tuple[Iterable[Block], ...] = (
         [Banner(report.banner, _state(report.verdict))],
-        [] if report.gate is None else [Paragraph(f"{report.gate.line}.", lead="Limits set:")],
+        _limits(report.gate),
         [Paragraph(warning, lead="Caution.", style="caution") for warning in report.warnings],
         _summary(report), _scores(report), _total_gap(report), split_blocks(report),
         *(paired_blocks(pair) for pair in report.paired),
@@ -67,7 +68,7 @@ def report_page(report: Report) -> Page:
         head=f"{report.benchmark_title} · {report.model} · {report.subset_name}",
         blocks=tuple(block for part in blocks for block in part),
         foot=_foot(report),
-        mark=f"run {report.run_id}",
+        mark=f"run {report.run_id} · {report.benchmark_title} · {report.model}",
     )
 
 
@@ -81,6 +82,23 @@ def _foot(report: Report) -> str:
         "run has every number and item that is shown or left out here, and is the same byte for byte whenever it is "
         "written; model folder and pack are told by their SHA-256."
     )
+
+
+_OUTCOMES: dict[GateOutcome, State] = {"within": "good", "beyond": "bad", "not judged": "warn"}
+
+
+def _limits(gate: Gate | None) -> Iterator[Block]:
+    """How each limit that was set was kept."""
+    if gate is not None:
+        rows = (
+            (
+                Cell(f"|{check.subject}| at most {fmt.pp(check.limit_pp, signed=False, digits=2)}"),
+                Cell(check.outcome, state=_OUTCOMES[check.outcome]),
+                Cell(check.reason),
+            )
+            for check in gate.checks
+        )
+        yield Table(("limit set", "outcome", "why"), tuple(rows))
 
 
 def _summary(report: Report) -> Iterator[Block]:
@@ -98,6 +116,8 @@ def _summary(report: Report) -> Iterator[Block]:
             f"{report.benchmark_title}; {done} done"
         )
     yield Paragraph(f"The model {model} was run on {what}{missing}. {_where(report)}")
+    if what := measured(report.benchmark):
+        yield Paragraph(what, lead="What it measures:")
     if report.rescored_of:
         yield Paragraph(
             f"The stored answers of run {report.rescored_of} were scored again; nothing was asked anew.",
@@ -108,7 +128,7 @@ def _summary(report: Report) -> Iterator[Block]:
         when = fmt.moment(str(report.origin.get("imported_at") or ""))
         yield Paragraph(f"This run was made on {machine} and came here as a bundle ({when}).", lead="Origin.")
     yield Heading("Can it be trusted?")
-    yield Table(("what", "speaks", "how it stands"), tuple(trust_rows(report)))
+    yield Table(TRUST_HEADER, tuple(trust_rows(report)))
 
 
 def _where(report: Report) -> str:
@@ -123,7 +143,9 @@ def _where(report: Report) -> str:
     machine = given.get("machine_state") or {}
     parts = [f"onnxruntime-genai {given['oga_version']}"] if given.get("oga_version") else []
     parts += [f"{given['runtime']} runtime"] if given.get("runtime") else []
-    parts.append(f"driver {given.get('driver') or machine.get('npu_driver') or 'not recorded'}")
+    driver = given.get("driver") or machine.get("npu_driver")
+    if driver or given.get("device") != "CPU":
+        parts.append(f"driver {driver or 'not recorded'}")  # a CPU has none
     power = [str(machine[name]) for name in ("power_source", "power_mode") if machine.get(name)]
     parts.append(f"power {', '.join(power)}" if power else f"power mode {given.get('power_mode') or 'not recorded'}")
     parts += [f"{given['timing']} timing"] if given.get("timing") else []
@@ -199,7 +221,7 @@ def _source_words(source: SourceLine) -> str:
 
 
 def _source_cautions(source: SourceLine) -> Iterator[Block]:
-    return (Paragraph(warning, lead="Caution.", style="caution") for warning in source.warnings)
+    return (Paragraph(sentence(warning), lead="Caution.", style="caution") for warning in source.warnings)
 
 
 def _total_gap(report: Report) -> Iterator[Block]:

@@ -8,6 +8,7 @@ import re
 
 from mince_gui.report import format as fmt
 from mince_gui.report.documents.conditions import condition_words
+from mince_gui.report.documents.visible import cut
 from mince_gui.report.model import MetricReport, Part, Report, plain
 from mince_gui.report.speed import (
     DECODE_RATE,
@@ -32,18 +33,20 @@ _PART_COLUMNS: dict[Part, str] = {
     "quantisation and hardware together": "part_quantisation_and_hardware",
 }
 _LINE_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_MOST_SIGNS = 30_000
+"""Signs of a cell: Excel has room for 32,767, and spreads what is longer over other cells."""
 _FORMULA = re.compile(r"^[\s\x00]*[=+\-@＝＋－＠]|^[\t\r\n]")
 
 
 def safe_cell(value: str | float | None) -> str | float:
     """A CSV cell: numbers stay numbers, None is empty, text that a spreadsheet would compute gets a leading '.
 
-    Line breaks in text become blanks: readers disagree on which of them ends a row.
+    Line breaks in text become blanks: readers disagree on which of them ends a row. What no cell has room for is cut.
     """
     if value is None:
         return ""
     if isinstance(value, str):
-        line = _LINE_BREAKS.sub(" ", value)
+        line = cut(_LINE_BREAKS.sub(" ", value), _MOST_SIGNS)
         return f"'{line}" if _FORMULA.search(value) else line
     return value
 

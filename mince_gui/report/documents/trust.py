@@ -10,14 +10,15 @@ from mince_gui.report.documents.page import Cell, State
 from mince_gui.report.model import Report
 from mince_gui.report.place import is_proven, place_words
 
+TRUST_HEADER = ("what", "for or against", "how it stands")
 _SPEAKS: dict[State, str] = {"good": "for it", "warn": "with reserve", "bad": "against it", "plain": "", "soft": ""}
 
 
 def trust_rows(report: Report) -> Iterator[tuple[Cell, Cell, Cell]]:
     """(what, which way it speaks, how it stands), in the order in which they matter."""
     for what, state, words in (
-        _coverage(report), _content(report), _draw(report), _full_score(report), _place(report), _repeats(report),
-        _method(report),
+        _coverage(report), _content(report), _draw(report), _size(report), _answers(report),
+        _full_score(report), _place(report), _repeats(report), _method(report),
     ):  # fmt: skip
         if words:
             yield Cell(what), Cell(_SPEAKS[state], state=state), Cell(words)
@@ -53,15 +54,41 @@ def _draw(report: Report) -> Row:
     return "choice of the items", "warn", words
 
 
+def _size(report: Report) -> Row:
+    """Whether there are as many items as the sizing advised; "" where the subset keeps no sizing."""
+    curve, coverage = report.curve, report.coverage
+    if curve is None or coverage.wanted == coverage.total:
+        return "", "plain", ""
+    what = "number of items"
+    if curve.n_star is None:
+        return what, "warn", f"{coverage.wanted:,}; the sizing found no size (n*) from which more items gain little"
+    if coverage.wanted < curve.n_star:
+        bound = "" if report.bound is None else f"; the bound is {fmt.pp(report.bound.pp, signed=False)}"
+        return what, "warn", f"only {coverage.wanted:,}, where the sizing advised {curve.n_star:,} (n*){bound}"
+    enough = "as many as" if coverage.wanted == curve.n_star else f"more than the {curve.n_star:,} that"
+    return what, "good", f"{coverage.wanted:,}, {enough} the sizing advised (n*)"
+
+
+def _answers(report: Report) -> Row:
+    """Of generated answers: how many were cut, repeat themselves, or are empty."""
+    if report.answers.budget is None:
+        return "", "plain", ""
+    faults = "; ".join(short for short, _ in report.answers.words())
+    if faults:
+        return "answers", "warn", f"{faults} (of {report.coverage.done:,})"
+    return "answers", "good", "none was cut, is empty or repeats itself without end"
+
+
 def _full_score(report: Report) -> Row:
     judged = [metric for metric in report.metrics if metric.verdict in ("inside", "outside")]
     if report.verdict == "full run":
         return "full score to compare with", "good", "this is a full run"
+    kind = next((source.kind for source in report.sources if source.use == "own full run"), "own full run")
+    whose = "the same model's own full run" if kind == "own full run" else f"the same model's full score, {kind}"
     if judged:
-        words = "the same model's own full run: drift is told apart from everything else"
-        return "full score to compare with", "good", words
+        return "full score to compare with", "good", f"{whose}: drift is told apart from everything else"
     if any(metric.drift_pp is not None for metric in report.metrics):
-        return "full score to compare with", "warn", "the same model's own full run, but drift could not be judged"
+        return "full score to compare with", "warn", f"{whose}, but drift could not be judged"
     if any(metric.total_gap_pp is not None for metric in report.metrics):
         words = "only of another precision or source: the total gap cannot tell the subset from the model or the device"
         return "full score to compare with", "warn", words

@@ -15,7 +15,8 @@ from mince_gui.report.documents.tables import csv_text
 from mince_gui.report.json_form import json_form
 from mince_gui.report.model import Report
 
-_PAGES = (".html", ".htm", ".pdf", ".md")
+PAGES = (".html", ".htm", ".pdf", ".md")
+"""What `write_page` writes, by the suffix."""
 
 
 def json_text(report: Report) -> str:
@@ -43,10 +44,10 @@ def write(report: Report, path: Path) -> None:
         write_atomic(path, json_text(report))
     elif suffix == ".csv":
         write_atomic(path, csv_text(report))
-    elif suffix in _PAGES:
+    elif suffix in PAGES:
         write_page(report_page(report), path)
     else:
-        _refuse(path, "report", (*_PAGES, ".json", ".csv"))
+        refuse(path, "report", (*PAGES, ".json", ".csv"))
 
 
 def write_page(page: Page, path: Path) -> None:
@@ -64,10 +65,11 @@ def write_page(page: Page, path: Path) -> None:
         case ".md":
             write_atomic(path, page_markdown(page))
         case _:
-            _refuse(path, "page", _PAGES)
+            refuse(path, "page", PAGES)
 
 
-def _refuse(path: Path, what: str, suffixes: tuple[str, ...]) -> NoReturn:
+def refuse(path: Path, what: str, suffixes: tuple[str, ...]) -> NoReturn:
+    """Raise UsageError: no document can be written under that name, one of `suffixes` is needed."""
     *first, last = (suffix for suffix in suffixes if suffix != ".htm")
     raise UsageError(
         f"No {what} can be written as '{path.name}'.", f"Give a name that ends in {', '.join(first)} or {last}."

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 
 from mince_gui.report import VERDICT_WORDS, Report
 from mince_gui.report import format as fmt
-from mince_gui.report.documents.parts_page import category_blocks, paired_blocks, split_blocks
+from mince_gui.report.documents.parts_page import category_blocks, paired_blocks, sentence, split_blocks
 from mince_gui.report.model import MetricReport
 from mince_gui.report.place import device_name, machine_words, place_words, smoke_words
 from mince_gui.ui import icons, theme
@@ -170,19 +170,18 @@ class ReportView(Scroll):
             card.body.addWidget(label(f"Bound: {report.bound.meaning}", "caption", wrap=True, select=True))
         for source in report.sources:
             use = "Full score:" if source.use == "own full run" else "Total gap against"
-            named = f"{source.model} {source.precision}".strip()
             gaps = ", ".join(
                 f"{m.title} {fmt.pp(m.total_gap_pp)}" for m in report.metrics if m.total_gap_pp is not None
             )
             told = f": {gaps}" if gaps and not only_gap and source.use == "total gap" else ""
             # The file's name tells it apart; its whole path is for who asks.
             where, bracket, rest = source.source.partition(" (")
-            words = f"{use} {named} ({source.kind}, {Path(where).name}{bracket}{rest}, {source.date[:10]}){told}"
+            words = f"{use} {source.named} ({source.kind}, {Path(where).name}{bracket}{rest}, {source.date[:10]}){told}"
             line = label(words, "caption", wrap=True, select=True)
             line.setToolTip(source.source)
             card.body.addWidget(line)
             for warning in source.warnings:
-                card.body.addLayout(caution(warning))
+                card.body.addLayout(caution(sentence(warning)))
         return card
 
     def _speed(self, report: Report, elapsed_seconds: float) -> QWidget:
