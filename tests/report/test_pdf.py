@@ -121,6 +121,16 @@ def test_a_heading_stands_on_the_page_of_its_picture(lines: int) -> None:
     assert ["the heading" in text for text in found] == ["in the picture" in text for text in found]
 
 
+def test_a_picture_higher_than_a_page_is_made_smaller() -> None:
+    drawing = Drawing(720, 5_000, "a tower")
+    drawing.text(10, 10, "its top")
+    drawing.text(10, 4_990, "its foot")
+    data = page_pdf(page_of(Heading("the heading"), Figure(drawing, "a caption")))
+    (shown,) = [text for text in texts(data) if "its top" in text]
+    assert "its foot" in shown
+    assert outside(data) == []
+
+
 @pytest.mark.parametrize("lines", range(36, 46))
 def test_the_page_that_is_signed_says_what_is_signed(lines: int) -> None:
     before = [Paragraph(f"line {n}") for n in range(lines)]

@@ -54,6 +54,8 @@ from mince_gui.report.documents.visible import cut, flat, visible
 
 _MARGIN = 18 * mm
 _WIDTH = A4[0] - 2 * _MARGIN
+_HIGHEST = 0.8 * A4[1]
+"""Of a picture: a page has room for it, its caption and the heading before it."""
 _PICTURE = 0.9
 """Share of the width that a picture takes."""
 _TEXTS = 20
@@ -193,9 +195,8 @@ def _flowables(block: Block, place: int, fonts: Fonts) -> list[Flowable]:
             return _signing(lines, fonts)
         case Figure(drawing, caption):
             words = Words(fonts.markup(cut(caption, MOST_SIGNS)), words_style(8, SOFT))
-            return [
-                KeepTogether([Spacer(1, 3 * mm), Picture(drawing, _PICTURE * _WIDTH, fonts), words, Spacer(1, 3 * mm)])
-            ]
+            picture = Picture(drawing, _PICTURE * _WIDTH, fonts, most=_HIGHEST)
+            return [KeepTogether([Spacer(1, 3 * mm), picture, words, Spacer(1, 3 * mm)])]
 
 
 def _picture_height(figure: Figure) -> float:

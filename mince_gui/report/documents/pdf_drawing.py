@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from reportlab.lib.colors import Color, HexColor
@@ -65,13 +66,13 @@ _PENS: dict[Look, _Pen] = {
 
 
 class Picture(Flowable):
-    """A drawing, scaled to `width` points."""
+    """A drawing, scaled to `width` points; smaller where it would be higher than `most` points."""
 
-    def __init__(self, drawing: Drawing, width: float, fonts: Fonts) -> None:
+    def __init__(self, drawing: Drawing, width: float, fonts: Fonts, *, most: float = math.inf) -> None:
         super().__init__()
         self.drawing = drawing
         self.width = width
-        self.scale = width / drawing.width
+        self.scale = min(width / drawing.width, most / drawing.height)
         self.height = drawing.height * self.scale
         # Found now, so that the document knows of signs without a font before it ends.
         self.words = {
