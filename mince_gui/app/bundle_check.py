@@ -27,6 +27,7 @@ _SETTINGS: Mapping[str, Kind] = {
     "runtime": kinds.or_none(kinds.place), "timing": kinds.one_of(*get_args(TimingMode)), "threads": _MAYBE_WHOLE,
     "chat_template": kinds.place, "prompt_date": _MAYBE_TEXT, "limit": _MAYBE_WHOLE, "max_new_tokens": _MAYBE_WHOLE,
     "system_prompt": _MAYBE_TEXT, "max_item_seconds": _MAYBE_SECONDS, "worker_bytes": _MAYBE_WHOLE,
+    "precision": _MAYBE_TEXT,
     "accepted_differences": kinds.list_of(kinds.text), "unverified": kinds.whole(),
 }  # fmt: skip
 

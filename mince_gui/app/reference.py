@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mince_gui.app.reference_facts import from_log, from_results, identity
+from mince_gui.app.run_data import said_precision
 from mince_gui.app.score_units import Unit, percent_given
 from mince_gui.app.stream import stream
 from mince_gui.base.errors import InputError, UsageError
@@ -17,7 +18,6 @@ from mince_gui.benchmarks import BENCHMARKS, of_task
 from mince_gui.logs import detect, read
 from mince_gui.logs.lm_eval.results import Results
 from mince_gui.logs.types import PerItemLog
-from mince_gui.report.names import precision_of
 from mince_gui.report.published import published
 from mince_gui.report.types import Ratio, Reference, ReferenceKind
 from mince_gui.store import Workspace
@@ -57,7 +57,7 @@ def typed_in(
     range or may be a share as well as a percentage, for a date or precision that is none, and for another benchmark's
     task.
     """
-    precision = _precision(precision)
+    precision = said_precision(precision)
     with Workspace(workspace) as ws:
         known = stored_logs.known_benchmark(ws, benchmark)
         names = [metric.name for metric in known.metrics]
@@ -110,19 +110,6 @@ def typed_in(
         return reference
 
 
-def _precision(said: str) -> str:
-    """One word for the precision of the weights, as everything else here writes it; "" stays "".
-
-    It decides whether a difference is that of quantisation. Raises UsageError for what names none.
-    """
-    word = precision_of(said)
-    if said.strip() and not word:
-        raise UsageError(
-            f"'{said}' is no precision that is known.", "Say bf16, fp16, fp32, int8, int4 or the like with --precision."
-        )
-    return word
-
-
 def _date(on: str | None) -> str:
     """The day, month or year as given. Raises UsageError for what is none, or lies ahead."""
     today = datetime.date.today()  # noqa: DTZ011 - the user's own day
@@ -158,7 +145,7 @@ def import_references(
     are not meant. Raises InputError for a log that sizing would refuse too: a score of a part, or of answers that were
     not read, is no reference; UsageError for a precision that is none.
     """
-    precision = _precision(precision)
+    precision = said_precision(precision)
     if not path.exists():
         raise InputError(f"{path} does not exist.", "Name a folder of logs or a results_*.json.")
     with stream(emit, "reference", detail=str(path)), Workspace(workspace) as ws:
@@ -211,7 +198,7 @@ def import_stored_logs(
     `benchmark` takes that one alone; `model` is the name of the model whose runs they are held against. Raises
     UsageError where there is no such log, InputError for one that is no sound log of the full benchmark.
     """
-    precision = _precision(precision)
+    precision = said_precision(precision)
     with Workspace(workspace) as ws:
         name = None if benchmark is None else stored_logs.known_benchmark(ws, benchmark).name
         newest: dict[str, int] = {}

@@ -17,6 +17,7 @@ from typing import Any
 from mince_gui.app.check_model import this_machine
 from mince_gui.app.device import taken
 from mince_gui.app.prompting import Prompting, choose_chat, choose_task, pack_tasks, prompting_of
+from mince_gui.app.run_data import said_precision
 from mince_gui.app.run_sink import WorkspaceSink, event_writer
 from mince_gui.app.runtimes import find_runtime
 from mince_gui.app.summary import RunSummary, summarise
@@ -60,6 +61,7 @@ class RunOrder:
     onnxruntime-genai. `limit` runs that many items of the subset only; `max_item_seconds` ends an answer between two
     tokens; `worker_bytes` is the most memory that the worker may have before it is replaced between two items.
     `trust_native_code` allows a model folder that names a library to load.
+    `precision` is that of the weights, for folders whose files do not tell it (as NPU builds do not).
     `system_prompt` is the system message of a chat template, or stands before a plain prompt, as in lm-eval.
     """
 
@@ -76,6 +78,7 @@ class RunOrder:
     system_prompt: str | None = None
     max_item_seconds: float | None = None
     worker_bytes: int | None = None
+    precision: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The order as it is kept in a queue; `from_json` reads it."""
@@ -100,6 +103,7 @@ def create(workspace: Path, order: RunOrder, *, busy_seconds: float = 15.0) -> s
         (order.system_prompt or "").encode()
     except UnicodeEncodeError as exc:
         raise UsageError(f"The system prompt is no valid text: {exc.reason}.") from exc
+    precision = said_precision(order.precision or "")
     if order.limit is not None and order.limit < 1:
         raise UsageError("--limit must be at least 1.")
     with Workspace(workspace, busy_seconds=busy_seconds) as ws:
@@ -154,6 +158,7 @@ def create(workspace: Path, order: RunOrder, *, busy_seconds: float = 15.0) -> s
                     "system_prompt": system_prompt,
                     "max_item_seconds": order.max_item_seconds,
                     "worker_bytes": order.worker_bytes,
+                    "precision": precision or None,
                     "accepted_differences": list(pack.accepted_differences),
                     "unverified": len(pack.unverified),
                 },

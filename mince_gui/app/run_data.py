@@ -17,6 +17,7 @@ from mince_gui.app.timing import (
     prefill_seconds,
 )
 from mince_gui.base.canonical import canonical_json, sha256_text
+from mince_gui.base.errors import UsageError
 from mince_gui.report.names import precision_of
 from mince_gui.report.types import NOT_RUN, RunData
 from mince_gui.store import Workspace
@@ -104,8 +105,22 @@ def run_data(ws: Workspace, run: StoredRun, subsets: Subsets | None = None) -> R
 
 
 def precision(run: StoredRun) -> str:
-    """Of the weights, as the model folder told it when it was run; older runs tell it by the model's name, or not."""
-    return str((run.conditions or {}).get("precision") or "") or precision_of(run.plan.model)
+    """Of the weights: as the folder's files told it, else as the user did, else by the model's name; "" = unknown."""
+    seen, told = (run.conditions or {}).get("precision"), run.plan.settings.get("precision")
+    return str(seen or told or "") or precision_of(run.plan.model)
+
+
+def said_precision(said: str) -> str:
+    """One word for the precision that somebody typed, as everything else here writes it; "" stays "".
+
+    It decides whether a difference is that of quantisation. Raises UsageError for what names none.
+    """
+    word = precision_of(said)
+    if said.strip() and not word:
+        raise UsageError(
+            f"'{said}' is no precision that is known.", "Say bf16, fp16, fp32, int8, int4 or the like with --precision."
+        )
+    return word
 
 
 def _answers(done: Sequence[StoredItem]) -> dict[str, str]:

@@ -92,6 +92,8 @@ def conditions_of(run: StoredRun, items: Sequence[StoredItem]) -> dict[str, Any]
     names = ("limit", "prompt_date", "system_prompt", "max_new_tokens")
     asked = {name: run.plan.settings.get(name) for name in names}
     found = {**(run.conditions or {}), "task": run.plan.task, **{k: v for k, v in asked.items() if v is not None}}
+    if not found.get("precision") and (told := run.plan.settings.get("precision")):
+        found["precision"] = f"{told}, as told by whoever started the run"
     if bos := _bos(str(found.get("bos_check") or ""), items):
         found["bos_check"] = bos
     if budget_of(run) is None:

@@ -45,6 +45,11 @@ _OPTIONS = (
         metavar="GB",
         help="Replace the worker between two items once it has more memory.",
     ),
+    click.option(
+        "--precision",
+        metavar="WORD",
+        help="Of the weights, such as int4, for a folder whose files do not tell it (NPU builds).",
+    ),
     click.option("--trust-native-code", is_flag=True, help="Allow a model folder that loads a library of its own."),
 )
 

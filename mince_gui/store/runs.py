@@ -242,7 +242,8 @@ def set_conditions(ws: Workspace, run_id: str, conditions: Mapping[str, Any]) ->
 def conditions_of_others(ws: Workspace, run_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(run id, conditions) of every other run whose model was loaded, newest first."""
     rows = ws.db.execute(
-        "SELECT run_id, conditions FROM runs WHERE conditions IS NOT NULL AND run_id != ? ORDER BY created_at DESC",
+        "SELECT run_id, conditions FROM runs WHERE conditions IS NOT NULL AND run_id != ?"
+        " ORDER BY created_at DESC, rowid DESC",
         (run_id,),
     )
     return ((row["run_id"], json.loads(row["conditions"])) for row in rows)
@@ -393,7 +394,7 @@ _SELECT = (
 
 def runs(ws: Workspace) -> list[StoredRun]:
     """All runs, newest first."""
-    rows = ws.db.execute(f"{_SELECT} GROUP BY run_id ORDER BY created_at DESC, run_id DESC")
+    rows = ws.db.execute(f"{_SELECT} GROUP BY run_id ORDER BY created_at DESC, runs.rowid DESC")
     return [_run(ws, row) for row in rows]
 
 

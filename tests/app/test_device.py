@@ -121,7 +121,9 @@ def test_limits_and_modes_that_mean_nothing_for_a_task_are_refused(prepared: Pat
 
 
 def test_an_order_comes_back_from_json_as_it_went(tmp_path: Path) -> None:
-    order = RunOrder(tmp_path / "m", "s", timing="fast", threads=2, max_item_seconds=1.5, worker_bytes=10, limit=3)
+    order = RunOrder(
+        tmp_path / "m", "s", timing="fast", threads=2, max_item_seconds=1.5, worker_bytes=10, limit=3, precision="int4"
+    )
     assert RunOrder.from_json(order.to_json()) == order
 
 

@@ -15,11 +15,14 @@ from typing import Any
 
 import pytest
 
-from mince_gui.app.demo import folder
+from mince_gui.app.demo import folder, model_dir
 from mince_gui.app.reference import import_references
 from mince_gui.app.report import compute
+from mince_gui.app.run import RunOrder, create
 from mince_gui.base.errors import UsageError
 from mince_gui.report.model import PairedReport
+from mince_gui.store import Workspace
+from mince_gui.store import runs as stored_runs
 from tests.app.conftest import Walked
 
 FP32: dict[str, Any] = {"model": "demo-device-fp32", "precision": "fp32", "model_sha256": "f" * 64}
@@ -181,3 +184,26 @@ def test_a_side_that_cannot_be_paired_is_refused_with_its_reason(
     given = {"itself": subset_run, "choice": choice}.get(name, name)
     with pytest.raises(UsageError, match=why):
         compute(workspace, subset_run, against=[given])
+
+
+def test_a_precision_that_the_folder_hides_is_taken_as_it_was_told(workspace: Path, subset_run: str) -> None:
+    """NPU builds hide their weights in the vendor's operators, and are often not named after their precision."""
+    hidden = {**NPU, "model": "demo-device-npu", "precision": "", "model_sha256": "e" * 64}
+    unknown = copied(workspace, subset_run, "unknown", **hidden)
+    told = copied(workspace, subset_run, "told", **hidden)
+    with closing(sqlite3.connect(workspace / "mince.db")) as db, db:
+        (text,) = db.execute("SELECT settings FROM runs WHERE run_id = ?", (told,)).fetchone()
+        changed = json.dumps(json.loads(text) | {"precision": "int4"})
+        db.execute("UPDATE runs SET settings = ? WHERE run_id = ?", (changed, told))
+    assert compute(workspace, unknown).paired == ()
+    report = compute(workspace, told)
+    assert set(roles(report.paired).values()) == {"hardware", "quantisation and hardware"}
+    assert (report.precision, report.conditions["precision"]) == ("int4", "int4, as told by whoever started the run")
+
+
+def test_an_order_takes_a_precision_by_any_of_its_names_and_refuses_others(workspace: Path) -> None:
+    run_id = create(workspace, RunOrder(model_dir(), "demo-math-175", precision="AWQ"))
+    with Workspace(workspace) as ws:
+        assert stored_runs.get(ws, run_id).plan.settings["precision"] == "int4"
+    with pytest.raises(UsageError, match="'good' is no precision"):
+        create(workspace, RunOrder(model_dir(), "demo-math-175", precision="good"))
