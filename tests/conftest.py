@@ -33,6 +33,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"qtbot", "qapp"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.gui)
+    # A file that takes minutes begins first: at the end the other core would wait for it.
+    items.sort(key=lambda item: "parity" not in item.path.parts)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
