@@ -21,7 +21,11 @@ from mince_gui.report.gate import Limits
 @click.argument("runs", metavar="RUN...", nargs=-1)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="FILE.{html,pdf,json,csv,md}")
 @click.option("--all", "everything", is_flag=True, help="Compare all runs: models x devices x benchmarks.")
-@click.option("--history", is_flag=True, help="Compare all runs of RUN's model and subset over time.")
+@click.option(
+    "--history",
+    is_flag=True,
+    help="Compare all runs of RUN's model and subset over time; of two RUNs, the second minus the first.",
+)
 @click.option("--reference", help="The stored full score to hold it against (default: the one that fits best).")
 @click.option(
     "--against",
@@ -87,13 +91,15 @@ def _compare(
 ) -> None:
     if everything and (runs or history):
         raise UsageError("--all compares every run.", "Name no run beside it.")
-    if history and len(runs) != 1:
-        raise UsageError("--history takes one run, and finds the others of its model and subset.", "Name one run.")
+    if history and len(runs) not in (1, 2):
+        raise UsageError(
+            "--history takes one run, and finds the others of its model and subset; or two, to set them side by side.",
+            "Name one run, or two.",
+        )
+    of_one = runs if len(runs) == 2 or not history else ()
     if out is not None:
         comparing.require_kind(out)
-    compared = comparing.compare(
-        workspace, () if history else runs, everything=everything, history_of=runs[0] if history else None
-    )
+    compared = comparing.compare(workspace, of_one, everything=everything, history_of=runs[0] if history else None)
     if out is not None:
         comparing.write_comparison(compared, out)
     if as_json:

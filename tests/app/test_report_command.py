@@ -96,5 +96,10 @@ def test_several_runs_are_compared_and_limits_are_for_one(
     for words in (["--all"], ["--history", run]):
         assert mince("report", *words, workspace=workspace) == 0
         assert "demo-device-int4" in capsys.readouterr().out
-    for words in ([*runs, "--max-drift", "1"], ["--all", run], ["--history"], []):
+    again = copied(workspace, run, "again", flip=9)
+    for first, second in ((run, again), (again, run)):
+        assert mince("report", first, second, "--history", "--json", workspace=workspace) == 0
+        (history,) = json.loads(capsys.readouterr().out)["histories"]
+        assert (history["pairing"]["paired"]["ident"], history["pairing"]["run_id"]) == (first, second)
+    for words in ([*runs, "--max-drift", "1"], ["--all", run], ["--history"], [run, again, *runs, "--history"], []):
         assert mince("report", *words, workspace=workspace) == 2
