@@ -177,6 +177,8 @@ def unfinished(runs: Sequence[StoredRun]) -> StoredRun | None:
     """The newest interrupted run, unless the same model was run on the same subset since. `runs` newest first."""
     since: set[tuple[Path, str]] = set()
     for known in runs:
+        if known.origin:
+            continue  # made elsewhere, and not to be resumed here
         place = (known.plan.model_dir, known.plan.subset)
         if known.state == "interrupted" and place not in since:
             return known
@@ -223,7 +225,8 @@ def run_choices(workspace: Path) -> RunChoices:
         runtimes = tuple(str(row["name"]) for row in external)
     folders: dict[Path, str] = {}
     for run in known:
-        folders.setdefault(run.plan.model_dir, run.plan.model)
+        if not run.origin:
+            folders.setdefault(run.plan.model_dir, run.plan.model)
     try:
         own = demo.model_dir()
         folders.setdefault(own, "demo model")

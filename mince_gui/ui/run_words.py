@@ -37,8 +37,8 @@ def state_of(run: StoredRun) -> tuple[str, str, str]:
 
 
 def can_resume(run: StoredRun) -> bool:
-    """Whether a new runner would have something to do."""
-    if run.rescored_of:
+    """Whether a new runner would have something to do. A run from elsewhere goes on where it was made, if at all."""
+    if run.rescored_of or run.origin:
         return False
     if run.state == "interrupted" or (run.state == "started" and run.pid is None):
         return True

@@ -22,6 +22,7 @@ from mince_gui.store.faults import WorkspaceError
 from mince_gui.store.runs import StoredRun
 from mince_gui.ui import follower, reads
 from mince_gui.ui.pages.run import RunPage
+from mince_gui.ui.run_words import can_resume
 from mince_gui.ui.window import Window
 from tests.ui.conftest import interrupted_run, quiet, stored_run, wait_for_end
 
@@ -299,6 +300,9 @@ def test_the_newest_interrupted_run_waits_unless_it_was_run_again_since() -> Non
     assert reads.unfinished([new, old]) is new
     assert reads.unfinished([stored_run(run_id="again"), old]) is None
     assert reads.unfinished([]) is None
+    foreign = stored_run(run_id="foreign", state="interrupted", cause=None, origin={"machine": "laptop 7"})
+    assert reads.unfinished([foreign]) is None
+    assert not can_resume(foreign)
 
 
 def test_tab_goes_from_the_form_to_the_list_and_then_to_the_run(
