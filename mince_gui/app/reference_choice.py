@@ -128,7 +128,7 @@ def differences(reference: Reference, run: StoredRun, data: RunData, *, asked_fo
     if base_model(reference.model) != base_model(data.model):
         yield f"it is of another model by name: {reference.model}"
     elif reference.model != data.model and not asked_for:
-        yield f"taken by its model's name: it is {reference.model}, the run's is {data.model}"
+        yield f"chosen as the model names are alike: the reference is of {reference.model}, the run of {data.model}"
     mine = _of_run(run)
     theirs = _Asked(reference.task, reference.task_version, reference.few_shot, reference.chat_template)
     unknown = []

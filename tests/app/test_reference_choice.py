@@ -114,7 +114,7 @@ def test_a_published_score_is_found_by_the_models_name_and_says_so(ws: Workspace
     found = chosen(ws)
     assert found.reference_id == "published-mince-ifeval-llama-3.1-8b-instruct"
     assert found.warnings == (
-        f"taken by its model's name: it is Llama-3.1-8B-Instruct, the run's is {NPU}",
+        f"chosen as the model names are alike: the reference is of Llama-3.1-8B-Instruct, the run of {NPU}",
         "not known of it: task, task version, use of a chat template",
     )
     assert chosen(ws, known("typed", kind="typed in")).reference_id == "typed"
