@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mince_gui.app.full_runs import FullRuns
 from mince_gui.report.types import Reference, RunData
@@ -11,9 +11,9 @@ from mince_gui.store import references as stored_references
 from mince_gui.store.runs import StoredRun
 
 
-def own_full_run(ws: Workspace, run: StoredRun) -> Reference | None:
-    """The run's own full run, as `full_runs.FullRuns.own` finds it."""
-    return FullRuns(ws).own(run)
+def own_full_run(ws: Workspace, run: StoredRun, asked: Mapping[str, str] | None = None) -> Reference | None:
+    """The run's own full run, as `full_runs.FullRuns.own` finds it; `asked` are the hashes of the run's prompts."""
+    return FullRuns(ws).own(run, asked)
 
 
 def full_score_of_this_model(

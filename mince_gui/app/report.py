@@ -61,7 +61,7 @@ def of_run(
     data = run_data(ws, run)
     if not data.rows:
         raise UsageError(f"Run {run.run_id} has no finished item.", f"mince run --resume {run.run_id}")
-    own = None if data.is_full else own_full_run(ws, run) or full_score_of_this_model(ws, run, data)
+    own = None if data.is_full else own_full_run(ws, run, data.prompts) or full_score_of_this_model(ws, run, data)
     other = stored_reference(ws, run, data, reference)
     parts = sides_of_parts(ws, run, data)
     sides = named_sides(ws, run, data, against) if against else parts

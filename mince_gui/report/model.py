@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from mince_gui.base.draws import UNIFORM
 from mince_gui.report.answers import Answers
+from mince_gui.report.json_form import plain
 from mince_gui.report.types import Ratio, ReferenceKind
 
 SCHEMA = "mince-gui/report"
@@ -480,25 +479,3 @@ class Report:
         body["capped"] = self.answers.capped
         body["speedup"]["saved_seconds"] = self.speedup.saved_seconds
         return {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **body}
-
-
-def plain(value: Any) -> Any:
-    """`value` in JSON's own types: dataclasses and mappings as objects, other sequences as lists, NaN as null.
-
-    What JSON has no type for (a path, a date) is written as its text.
-    """
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [plain(inner) for inner in value]
-    if isinstance(value, set | frozenset):
-        return sorted((plain(inner) for inner in value), key=str)
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return str(value)

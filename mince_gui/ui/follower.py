@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,16 +59,6 @@ class Tail:
                 # A line cut by a crash: what it said is in the workspace's rows, or lost with the item.
                 continue
         return events
-
-
-@contextmanager
-def _one_moment(ws: Workspace) -> Iterator[None]:
-    """Everything read inside is of one moment: an item is never seen without its scores."""
-    ws.db.execute("BEGIN")
-    try:
-        yield
-    finally:
-        ws.db.execute("COMMIT")
 
 
 class _View:
@@ -193,7 +181,8 @@ class RunFollower(QObject):
                 with Workspace(self._workspace) as ws:
                     view: _View | None = None
                     while not stop.is_set():
-                        with _one_moment(ws):
+                        # An item is never seen without its scores.
+                        with ws.snapshot():
                             run = stored_runs.get(ws, run_id)
                             view = view or _View(ws, run)
                             found = view.look(run)

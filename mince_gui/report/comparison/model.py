@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mince_gui.report.json_form import plain
 from mince_gui.report.model import (
     Bound,
     Interval,
@@ -14,7 +15,6 @@ from mince_gui.report.model import (
     SourceLine,
     Speedup,
     Verdict,
-    plain,
 )
 from mince_gui.report.types import Ratio
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mince_gui.report import format as fmt
 from mince_gui.report.asking import TOLD
-from mince_gui.report.model import plain
+from mince_gui.report.json_form import plain
 from mince_gui.report.place import device_name, machine_words, place_words, smoke_words
 
 CONDITION_WORDS: dict[str, str] = {

@@ -9,7 +9,8 @@ import re
 from mince_gui.report import format as fmt
 from mince_gui.report.documents.conditions import condition_words
 from mince_gui.report.documents.visible import cut
-from mince_gui.report.model import MetricReport, Part, Report, plain
+from mince_gui.report.json_form import plain
+from mince_gui.report.model import MetricReport, Part, Report
 from mince_gui.report.speed import (
     DECODE_RATE,
     INPUT_TOKENS,
